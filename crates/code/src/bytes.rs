@@ -3,16 +3,22 @@
 //! With a mapping, SIGBUS would kill dwell if the program truncated the file, and reading a whole
 //! debug file can take gigabytes. Pages are cached up to a common limit, so the hot parts of unwind
 //! tables and symbols stay in memory. A deadline can be set; after it every further page is
-//! refused, which makes each parser that reads through here stop soon, whatever the file contains.
+//! refused, which makes each parser that reads through here stop soon, whatever the file contains;
+//! and also when its file system ceases to answer.
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use rustc_hash::FxHashMap;
+use sys::apart::ApartFile;
+use sys::patience;
+use sys::untrusted_file::Opened;
+
+use crate::room::Room;
 
 /// The size of a page.
 const PAGE: u64 = 16 << 10;
@@ -26,28 +32,28 @@ static KEPT: AtomicUsize = AtomicUsize::new(0);
 
 /// The source of bytes.
 enum Backing {
-    File(File),
-    Memory(FilePage),
-    Masked { under: Arc<Bytes>, start: u64, masks: Vec<(u64, Mask)> },
+    File(Arc<File>),
+    Apart(ApartFile),
+    Memory { bytes: Arc<Vec<u8>>, _room: Option<Room> },
 }
-
-/// Bytes that replace others.
-pub(crate) type Mask = [u8; 40];
 
 /// A part of a file.
 #[derive(Clone)]
 pub(crate) struct FilePage {
     /// Its offset in the file.
     pub(crate) start: u64,
-    /// Its content. Where it was read to: what is made of a slice would be a copy.
+    /// Its content is a part of these. Where it was read to: what is made of a slice would be a
+    /// copy.
     pub(crate) bytes: Arc<Vec<u8>>,
+    /// Which part.
+    part: Range<usize>,
 }
 
 impl FilePage {
     /// The bytes from file offset `at` to the end of the page; none when `at` is not on it.
     pub(crate) fn from(&self, at: u64) -> Option<&[u8]> {
         let skip = usize::try_from(at.checked_sub(self.start)?).ok()?;
-        self.bytes.get(skip..).filter(|rest| !rest.is_empty())
+        self.bytes[self.part.clone()].get(skip..).filter(|rest| !rest.is_empty())
     }
 }
 
@@ -57,6 +63,8 @@ struct Reading {
     pages: FxHashMap<u64, FilePage>,
     deadline: Option<Instant>,
     expired: bool,
+    /// Its file system has ceased to answer: it is not asked again.
+    silent: bool,
 }
 
 /// The bytes of a file, or of memory that is treated like one.
@@ -70,22 +78,46 @@ impl Bytes {
     /// The bytes of an open file, as long as it is now.
     pub(crate) fn of_file(file: File) -> io::Result<Self> {
         let len = file.metadata()?.len();
-        Ok(Bytes { backing: Backing::File(file), len, reading: Mutex::default() })
+        Ok(Self::of_file_of_len(file, len))
+    }
+
+    /// The first bytes of an open file, which is as long.
+    pub(crate) fn of_file_of_len(file: File, len: u64) -> Self {
+        Bytes { backing: Backing::File(Arc::new(file)), len, reading: Mutex::default() }
+    }
+
+    /// The bytes of an open file, as long as it is now, however it is read.
+    pub(crate) fn of_opened(file: Opened) -> io::Result<Self> {
+        match file {
+            Opened::Here(file) => Self::of_file(file),
+            Opened::Apart(file) => Ok(Self::of_apart(file)),
+        }
+    }
+
+    /// The bytes of an open file whose file system may never answer.
+    pub(crate) fn of_apart(file: ApartFile) -> Self {
+        let len = file.len;
+        Bytes { backing: Backing::Apart(file), len, reading: Mutex::default() }
     }
 
     /// Bytes in memory.
     pub(crate) fn of_memory(bytes: Vec<u8>) -> Self {
         let len = bytes.len() as u64;
-        let page = FilePage { start: 0, bytes: bytes.into() };
-        Bytes { backing: Backing::Memory(page), len, reading: Mutex::default() }
+        Bytes {
+            backing: Backing::Memory { bytes: bytes.into(), _room: None },
+            len,
+            reading: Mutex::default(),
+        }
     }
 
-    /// `len` bytes of others, from `start` on, some of them hidden by `masks` (where each begins,
-    /// in order).
-    pub(crate) fn masked(under: &Arc<Bytes>, start: u64, len: u64, masks: Vec<(u64, Mask)>) -> Self {
-        let len = len.min(under.len().saturating_sub(start));
-        let backing = Backing::Masked { under: Arc::clone(under), start, masks };
-        Bytes { backing, len, reading: Mutex::default() }
+    /// Bytes in memory that count among those of all unpacked ones.
+    pub(crate) fn unpacked(bytes: Vec<u8>, room: Room) -> Self {
+        let len = bytes.len() as u64;
+        Bytes {
+            backing: Backing::Memory { bytes: bytes.into(), _room: Some(room) },
+            len,
+            reading: Mutex::default(),
+        }
     }
 
     /// Length.
@@ -105,12 +137,14 @@ impl Bytes {
         self.reading.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).expired
     }
 
+    /// Whether its file system has ceased to answer.
+    pub(crate) fn silent(&self) -> bool {
+        self.reading.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).silent
+    }
+
     /// Drops all pages: nobody is expected to read them again soon.
     pub(crate) fn forget(&self) {
         self.reading.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).forget();
-        if let Backing::Masked { under, .. } = &self.backing {
-            under.forget();
-        }
     }
 
     /// The page with the byte at `at`.
@@ -123,19 +157,32 @@ impl Bytes {
             reading.expired = true;
             return Err(io::ErrorKind::TimedOut.into());
         }
-        if let Backing::Memory(page) = &self.backing {
-            return Ok(page.clone());
-        }
-        let start = at / PAGE * PAGE;
-        if let Some(page) = reading.pages.get(&start) {
-            return Ok(page.clone());
-        }
         if at >= self.len {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        let bytes = self.backing.read(start, PAGE.min(self.len - start))?;
+        let start = at / PAGE * PAGE;
+        let len = PAGE.min(self.len - start);
+        let read = || match &self.backing {
+            Backing::File(file) => patience::read_at(file, start, len as usize),
+            Backing::Apart(file) => file.read_at(start, len as usize),
+            Backing::Memory { .. } => Ok(Vec::new()),
+        };
+        if let Backing::Memory { bytes, .. } = &self.backing {
+            // By pages also here, so that a deadline ends whoever reads on.
+            let part = start as usize..(start + len) as usize;
+            return Ok(FilePage { start, bytes: Arc::clone(bytes), part });
+        }
+        if let Some(page) = reading.pages.get(&start) {
+            return Ok(page.clone());
+        }
+        if reading.silent {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        let bytes = read().inspect_err(|error| {
+            reading.silent = error.kind() == io::ErrorKind::TimedOut;
+        })?;
         let read = bytes.len();
-        let page = FilePage { start, bytes };
+        let page = FilePage { start, bytes: bytes.into(), part: 0..read };
         if KEPT.fetch_add(read, Ordering::Relaxed) > KEPT_MAX {
             reading.forget();
         }
@@ -163,34 +210,6 @@ impl Bytes {
     }
 }
 
-impl Backing {
-    /// Up to `len` bytes from `start` on.
-    fn read(&self, start: u64, len: u64) -> io::Result<Arc<Vec<u8>>> {
-        match self {
-            Backing::Memory(page) => Ok(Arc::clone(&page.bytes)),
-            Backing::File(file) => {
-                let mut bytes = vec![0; len as usize];
-                let read = read_up_to(file, &mut bytes, start)?;
-                bytes.truncate(read);
-                Ok(bytes.into())
-            }
-            Backing::Masked { under, start: skipped, masks } => {
-                let mut bytes = under.read(skipped + start, len, PAGE)?;
-                let first = masks.partition_point(|(at, mask)| at + mask.len() as u64 <= start);
-                for (at, mask) in masks[first..].iter().take_while(|(at, _)| *at < start + len) {
-                    for (byte, at) in mask.iter().zip(*at..) {
-                        if let Some(hidden) = at.checked_sub(start).and_then(|at| bytes.get_mut(at as usize))
-                        {
-                            *hidden = *byte;
-                        }
-                    }
-                }
-                Ok(bytes.into())
-            }
-        }
-    }
-}
-
 impl Reading {
     /// Drops all pages; readers keep their current ones.
     fn forget(&mut self) {
@@ -212,20 +231,6 @@ impl std::fmt::Debug for Bytes {
     }
 }
 
-/// Reads until `bytes` is full or the file ends: it may have become shorter.
-fn read_up_to(file: &File, bytes: &mut [u8], start: u64) -> io::Result<usize> {
-    let mut done = 0;
-    while done < bytes.len() {
-        match file.read_at(&mut bytes[done..], start + done as u64) {
-            Ok(0) => break,
-            Ok(read) => done += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(done)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -242,23 +247,8 @@ mod tests {
         assert!(bytes.read(49_999, 2, 10).is_err());
         file.set_len(40_000).unwrap();
         assert!(bytes.read(41_000, 10, 10).is_ok(), "its page was kept before");
-        let bytes = Bytes { backing: Backing::File(file), len: 50_000, reading: Mutex::default() };
+        let bytes = Bytes { backing: Backing::File(Arc::new(file)), len: 50_000, reading: Mutex::default() };
         assert!(bytes.read(41_000, 10, 10).is_err());
-    }
-
-    #[test]
-    fn a_mask_hides_what_is_under_it_also_across_pages() {
-        let under = Arc::new(Bytes::of_memory(vec![1; 50_000]));
-        let masks = vec![(0, [7; 40]), (PAGE - 10, [8; 40])];
-        let bytes = Bytes::masked(&under, 100, 40_000, masks);
-        let read = bytes.read(0, 40_000, 40_000).unwrap();
-        let expected = |at: usize| match at {
-            0..40 => 7,
-            16_374..16_414 => 8,
-            _ => 1,
-        };
-        assert!((0..40_000).all(|at| read[at] == expected(at)));
-        assert!(bytes.read(39_999, 2, 2).is_err());
     }
 
     #[test]

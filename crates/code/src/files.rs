@@ -1,8 +1,9 @@
 //! The files that programs have mapped: opened when first needed, shared by all processes, kept
 //! open so that symbols can be looked up when program and file are gone.
 
-use std::collections::BTreeSet;
-use std::fs::File;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use std::sync::Arc;
 
 use model::recording::{JIT_MODULE, Runtime};
 use rustc_hash::FxHashMap;
+use rustix::fs::{CWD, Mode, OFlags, openat};
 use sys::untrusted_file::Rights;
 
 use crate::bytes::Bytes;
@@ -17,7 +19,7 @@ use crate::cfi::Cfi;
 use crate::image::{self, Image};
 use crate::rule::Rule;
 use crate::symbols::debug_file;
-use crate::{Mapping, vdso};
+use crate::{Mapping, maps, vdso};
 
 /// The limit of open files; each takes a descriptor. Further files are not read.
 const OPEN_MAX: usize = 512;
@@ -94,12 +96,24 @@ pub struct Files {
     rules: usize,
     /// Whose files they are, and whose processes had them.
     users: BTreeSet<u32>,
+    /// Devices whose file systems do not answer: none of their files is waited for again.
+    silent: BTreeSet<(u32, u32)>,
+    /// The root directory in each namespace of mounts that processes had; none for dwell's own.
+    roots: BTreeMap<PathBuf, Option<Arc<OwnedFd>>>,
 }
 
 impl Files {
     pub(crate) fn new() -> Self {
         let jit = FileEntry { path: JIT_MODULE.into(), state: OpenState::NoProgram, made_by: None };
-        Files { entries: vec![jit], ids: FxHashMap::default(), open: 0, rules: 0, users: BTreeSet::new() }
+        Files {
+            entries: vec![jit],
+            ids: FxHashMap::default(),
+            open: 0,
+            rules: 0,
+            users: BTreeSet::new(),
+            silent: BTreeSet::new(),
+            roots: BTreeMap::new(),
+        }
     }
 
     /// The file's path as the kernel reports it; `[vdso]`, `[jit]`. Text from the program:
@@ -119,8 +133,36 @@ impl Files {
         match &self.entries[id.0 as usize].state {
             OpenState::Failed(why) => Some(why),
             OpenState::Unopened { tried, why } if *tried > 0 => Some(why),
+            OpenState::Open(module) if module.image.bytes().silent() => Some(SILENT),
             _ => None,
         }
+    }
+
+    /// The root directories in which processes see files, one for each namespace of mounts; `None`
+    /// is dwell's own.
+    pub fn roots(&self) -> Vec<Option<Arc<OwnedFd>>> {
+        self.roots.values().cloned().collect()
+    }
+
+    fn sees_files_of(&mut self, pid: u32) {
+        const ROOTS_MAX: usize = 16;
+        let pid = maps::shown_by(pid);
+        let space = |of: &str| std::fs::read_link(format!("/proc/{of}/ns/mnt"));
+        let (Ok(theirs), Ok(own)) = (space(&pid.to_string()), space("self")) else { return };
+        if self.roots.len() < ROOTS_MAX && !self.roots.contains_key(&theirs) {
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let root = openat(CWD, format!("/proc/{pid}/root"), flags, Mode::empty()).ok().map(Arc::new);
+            let root = if theirs == own { Some(None) } else { root.map(Some) };
+            self.roots.extend(root.map(|root| (theirs, root)));
+        }
+    }
+
+    /// The paths of files that are not read, or not on, as their file systems do not answer. Text
+    /// from the program: untrusted.
+    pub fn silent(&self) -> impl Iterator<Item = &str> {
+        let ids = (0..self.entries.len() as u32).map(FileId);
+        let silent = ids.filter(|id| self.failure(*id).is_some_and(|why| why == SILENT));
+        silent.map(|id| &**self.path(id))
     }
 
     /// The ID of a mapping's file.
@@ -179,20 +221,31 @@ impl Files {
         let entry = &mut self.entries[id.0 as usize];
         if let OpenState::Unopened { tried, .. } = &entry.state {
             let tried = tried + 1;
+            let mut seen = false;
             entry.state = if self.open >= OPEN_MAX {
                 OpenState::Failed(format!("more than {OPEN_MAX} different files").into())
+            } else if self.silent.contains(&mapping.dev) {
+                OpenState::Failed(SILENT.into())
             } else {
                 match open(pid, mapping) {
                     Ok(opened) => {
                         self.users.extend(opened.owner.into_iter().chain(user_of(pid)));
+                        seen = true;
                         OpenState::read(opened.bytes, pid, &entry.path)
                     }
-                    Err(why) if tried >= TRIES => OpenState::Failed(why.into()),
-                    Err(why) => OpenState::Unopened { tried, why: why.into() },
+                    Err(OpenFailure::Silent) => OpenState::Failed(SILENT.into()),
+                    Err(why) if tried >= TRIES => OpenState::Failed(why.to_string().into()),
+                    Err(why) => OpenState::Unopened { tried, why: why.to_string().into() },
                 }
             };
+            if matches!(&entry.state, OpenState::Failed(why) if **why == *SILENT) {
+                self.silent.insert(mapping.dev);
+            }
             if let OpenState::Open(module) = &entry.state {
                 self.open += 1 + usize::from(module.debug.is_some());
+            }
+            if seen {
+                self.sees_files_of(pid);
             }
         }
         match &mut self.entries[id.0 as usize].state {
@@ -237,12 +290,14 @@ impl Files {
 
 impl OpenState {
     fn read(bytes: Bytes, pid: u32, path: &str) -> OpenState {
-        match Image::read(&Arc::new(bytes)) {
+        let bytes = Arc::new(bytes);
+        match Image::read(&bytes) {
             Ok(image) => {
-                let root = PathBuf::from(format!("/proc/{pid}/root"));
+                let root = PathBuf::from(format!("/proc/{}/root", maps::shown_by(pid)));
                 let debug = debug_file::find(&image, path, &root);
                 OpenState::Open(Box::new(Module { image, debug, cfi: None, rules: FxHashMap::default() }))
             }
+            Err(_) if bytes.silent() => OpenState::Failed(SILENT.into()),
             Err(image::Error::NotElf) => OpenState::NoProgram,
             Err(why) => OpenState::Failed(why.to_string().into()),
         }
@@ -257,24 +312,28 @@ fn anonymous(path: &[u8]) -> bool {
 }
 
 /// Opens the file of a mapping: the same inode, even when its path now leads elsewhere or nowhere.
-fn open(pid: u32, mapping: &Mapping) -> Result<Opened, String> {
+fn open(pid: u32, mapping: &Mapping) -> Result<Opened, OpenFailure> {
     if mapping.path == b"[vdso]" {
-        return vdso::read().map(|code| Opened { bytes: Bytes::of_memory(code), owner: None });
+        let code = vdso::read().map_err(|error| OpenFailure::System(io::Error::other(error)))?;
+        return Ok(Opened { bytes: Bytes::of_memory(code), owner: None });
     }
     let path = mapping.path.strip_suffix(b" (deleted)").unwrap_or(&mapping.path);
     let path = std::ffi::OsStr::from_bytes(path);
+    let pid = maps::shown_by(pid);
     let mut inside = PathBuf::from(format!("/proc/{pid}/root"));
     inside.push(path.to_string_lossy().trim_start_matches('/'));
     let map = format!("/proc/{pid}/map_files/{:x}-{:x}", mapping.start, mapping.end);
     let mut why = None;
+    let apart = sys::apart::may_be_silent(pid, mapping.dev);
     for candidate in [PathBuf::from(map), inside, PathBuf::from(path)] {
-        match open_same(&candidate, mapping) {
-            Ok(file) => return Opened::of(file).map_err(|error| error.to_string()),
-            Err(OpenFailure::Replaced) => why = Some("it has been replaced by another file".to_owned()),
-            Err(OpenFailure::System(error)) => why = why.or(Some(error.to_string())),
+        match open_same(&candidate, mapping, apart) {
+            Ok(opened) => return Ok(opened),
+            Err(OpenFailure::Silent) => return Err(OpenFailure::Silent),
+            Err(OpenFailure::Replaced) => why = Some(OpenFailure::Replaced),
+            Err(error) => why = why.or(Some(error)),
         }
     }
-    Err(why.unwrap_or_default())
+    Err(why.unwrap_or(OpenFailure::Replaced))
 }
 
 /// An opened file, and its owner.
@@ -283,35 +342,45 @@ struct Opened {
     owner: Option<u32>,
 }
 
-impl Opened {
-    fn of(file: File) -> std::io::Result<Self> {
-        let owner = Some(file.metadata()?.uid());
-        Ok(Opened { bytes: Bytes::of_file(file)?, owner })
-    }
-}
-
 /// The user of a living process.
 fn user_of(pid: u32) -> Option<u32> {
     Rights::of_process(pid).ok().map(|rights| rights.uid())
 }
 
+/// Why a file of a file system that has ceased to answer is not read.
+const SILENT: &str = "its file system does not answer";
+
+#[derive(Debug, thiserror::Error)]
 enum OpenFailure {
+    #[error("it has been replaced by another file")]
     Replaced,
-    System(std::io::Error),
+    #[error("{SILENT}")]
+    Silent,
+    #[error("{0}")]
+    System(io::Error),
 }
 
 /// Opens a path if it still leads to the mapping's file.
 ///
 /// The inode decides. The device does not: on btrfs and overlayfs the kernel reports different ones
 /// for a mapping and for the file.
-fn open_same(path: &Path, mapping: &Mapping) -> Result<File, OpenFailure> {
-    let file = sys::untrusted_file::open(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::InvalidInput => OpenFailure::Replaced,
+fn open_same(path: &Path, mapping: &Mapping, apart: bool) -> Result<Opened, OpenFailure> {
+    let failure = |error: io::Error| match error.kind() {
+        io::ErrorKind::InvalidInput => OpenFailure::Replaced,
+        io::ErrorKind::TimedOut => OpenFailure::Silent,
         _ => OpenFailure::System(error),
-    })?;
-    let seen = file.metadata().map_err(OpenFailure::System)?;
-    if mapping.inode != 0 && seen.ino() != mapping.inode {
+    };
+    let (opened, inode) = if apart || sys::apart::may_be_silent_at(path) {
+        let file = sys::apart::open(path).map_err(failure)?;
+        let (owner, inode) = (Some(file.uid), file.inode);
+        (Opened { bytes: Bytes::of_apart(file), owner }, inode)
+    } else {
+        let (file, found) = sys::untrusted_file::opened(path).map_err(failure)?;
+        let bytes = Bytes::of_file_of_len(file, found.len());
+        (Opened { bytes, owner: Some(found.uid()) }, found.ino())
+    };
+    if mapping.inode != 0 && inode != mapping.inode {
         return Err(OpenFailure::Replaced);
     }
-    Ok(file)
+    Ok(opened)
 }

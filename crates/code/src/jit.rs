@@ -24,7 +24,7 @@ use crate::Mapping;
 use crate::files::FileId;
 pub(crate) use named::Named;
 use process::Process;
-pub use process::UnreadReason;
+pub use process::{UnreadReason, began};
 #[cfg(any(test, fuzzing))]
 pub(crate) use {dump::name as names_of_dump, perf_map::name as names_of_map};
 

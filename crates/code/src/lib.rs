@@ -24,6 +24,7 @@ mod name;
 pub mod parallel;
 mod processes;
 mod registers;
+mod room;
 mod rule;
 mod sampled;
 mod symbols;
@@ -35,12 +36,13 @@ mod window;
 
 pub use files::{FileId, Files};
 pub use image::{Function, Image};
-pub use jit::{NameFile, UnreadNames, UnreadReason};
+pub use jit::{NameFile, UnreadNames, UnreadReason, began};
 pub use kallsyms::Kallsyms;
 pub use maps::{anonymous as anonymous_memory, executable as executable_mappings};
 pub use processes::Processes;
 pub use registers::Registers;
 pub use symbols::Names;
+pub use sys::untrusted_file::Opened;
 pub use unwind::{RawFrame, UnwindFailure};
 
 /// An executable mapping of a process, of a file or anonymous.

@@ -3,12 +3,23 @@
 use crate::Mapping;
 use std::ops::Range;
 
+/// The process, or a thread of it, by whose number `/proc` shows its memory and its files: nothing
+/// is shown any more by that of a first thread which has ended before the others.
+pub(crate) fn shown_by(pid: u32) -> u32 {
+    let shows = |id: &u32| std::fs::read_link(format!("/proc/{id}/root")).is_ok();
+    if shows(&pid) {
+        return pid;
+    }
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    threads.filter_map(|thread| thread.file_name().to_str()?.parse().ok()).find(shows).unwrap_or(pid)
+}
+
 /// Its executable mappings, in order.
 ///
 /// # Errors
 /// As reading the file.
 pub fn executable(pid: u32) -> std::io::Result<Vec<Mapping>> {
-    let text = std::fs::read(format!("/proc/{pid}/maps"))?;
+    let text = std::fs::read(format!("/proc/{}/maps", shown_by(pid)))?;
     let lines = text.split(|byte| *byte == b'\n').filter_map(mapping);
     Ok(lines.filter_map(|(executable, mapping)| executable.then_some(mapping)).collect())
 }
@@ -19,7 +30,7 @@ pub fn executable(pid: u32) -> std::io::Result<Vec<Mapping>> {
 /// # Errors
 /// As reading the file.
 pub fn anonymous(pid: u32) -> std::io::Result<Vec<Range<u64>>> {
-    let text = std::fs::read(format!("/proc/{pid}/maps"))?;
+    let text = std::fs::read(format!("/proc/{}/maps", shown_by(pid)))?;
     let lines = text.split(|byte| *byte == b'\n').filter_map(mapping);
     Ok(lines
         .filter(|(_, mapping)| mapping.inode == 0)

@@ -4,13 +4,17 @@
 //! inlined functions are looked up, file by file, until the time budget is used.
 
 pub(crate) mod debug_file;
+mod entries;
 pub(crate) mod go;
-mod lines;
+mod inlined;
+pub(crate) mod lines;
 mod plt;
+mod rows;
 mod table;
 mod units;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, Instant};
 
 use model::recording::Function;
@@ -91,7 +95,8 @@ impl Processes {
                 names.functions[*position][0].name.clone_from(name);
             }
         }
-        let lines = parallel::map(&of_modules, |of| by_line(of, places, deadline));
+        let room = AtomicUsize::new(lines::TEXT_MAX);
+        let lines = parallel::map(&of_modules, |of| by_line(of, places, deadline, &room));
         for ((of, symbols), lines) in of_modules.iter().zip(&symbols).zip(lines) {
             lines.add_to(of, places, &mut names);
             let path = self.files.path(of.file);
@@ -205,7 +210,7 @@ fn by_start(
 }
 
 /// Lines and inlined functions of a file's locations.
-fn by_line(of: &OfModule<'_>, places: &[RawFrame], deadline: Instant) -> LineLookup {
+fn by_line(of: &OfModule<'_>, places: &[RawFrame], deadline: Instant, room: &AtomicUsize) -> LineLookup {
     let image = of.module.debug.as_ref().unwrap_or(&of.module.image);
     let Some(section) = image.section(b".debug_info") else { return LineLookup::default() };
     if section.compressed() && of.frames < UNPACKED_FROM {
@@ -214,7 +219,7 @@ fn by_line(of: &OfModule<'_>, places: &[RawFrame], deadline: Instant) -> LineLoo
     let mut seen = FxHashSet::default();
     let addresses = of.positions.iter().map(|position| places[*position].address);
     let addresses: Vec<u64> = addresses.filter(|address| seen.insert(*address)).collect();
-    let found = lines::find(image, &addresses, deadline);
+    let found = lines::find(image, &addresses, deadline, room);
     of.module.forget_pages();
     found
 }
@@ -255,7 +260,8 @@ pub(crate) fn everything(image: &Image, addresses: &[u64], deadline: Instant) ->
     go::name(image, addresses, &mut raw);
     let named =
         raw.iter().flatten().map(|name| name::demangled(name)).filter(|name| !name.is_empty()).count();
-    let lines = lines::find(image, addresses, deadline).functions.len();
+    let room = AtomicUsize::new(lines::TEXT_MAX);
+    let lines = lines::find(image, addresses, deadline, &room).functions.len();
     assert!(Instant::now() < deadline + Duration::from_secs(1), "it ran on");
     named + lines
 }

@@ -86,7 +86,9 @@ impl ResultStore {
             }
             Err(error) => {
                 let why = format!("{error:#}").replace("\ntry: ", "; try: ");
-                output::complain(&output::clean_lines(&format!("the result is not kept: {why}")));
+                // What takes too long goes on meanwhile, and may end well.
+                let is = if self.gone.get() { "may not be" } else { "is not" };
+                output::complain(&output::clean_lines(&format!("the result {is} kept: {why}")));
                 self.ladder.iter().for_each(ladder_file::keep);
             }
         }
@@ -111,7 +113,10 @@ impl ResultStore {
         })?;
         receiver.recv_timeout(WITHIN).unwrap_or_else(|_| {
             self.gone.set(true);
-            Err(anyhow!("the store did not answer within {} s", WITHIN.as_secs()))
+            Err(anyhow!(
+                "the store did not answer within {} s\ntry: dwell list shows what is kept",
+                WITHIN.as_secs()
+            ))
         })
     }
 

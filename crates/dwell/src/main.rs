@@ -73,9 +73,11 @@ fn main() -> ExitCode {
     if done.is_ok() {
         keeper.write();
     }
-    match done {
+    let status = match done {
         Ok(Ok(status)) => ExitCode::from(status),
         Ok(Err(error)) => exit::failure(&error),
         Err(_) => ExitCode::from(exit::DWELL_FAILED),
-    }
+    };
+    sys::apart::leave_behind();
+    status
 }

@@ -5,10 +5,12 @@ use anyhow::{Context, bail};
 use observe::LeftProgram;
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use sys::atomic_write::Output;
 use sys::output_file::{self, Made};
+use sys::poll::Blocking;
 
 /// Files that were created and are not written yet.
 static UNWRITTEN: Mutex<Vec<Arc<Made>>> = Mutex::new(Vec::new());
@@ -111,8 +113,7 @@ pub(crate) fn to_stdout(content: impl AsRef<[u8]>) -> anyhow::Result<()> {
 
 /// The same; returns whether all of it was accepted.
 pub(crate) fn put_to_stdout(content: impl AsRef<[u8]>) -> anyhow::Result<bool> {
-    let mut stdout = io::stdout().lock();
-    taken(stdout.write_all(content.as_ref()).and_then(|()| stdout.flush()))
+    taken(Blocking(io::stdout().as_fd()).write_all(content.as_ref()))
         .context("cannot write to standard output")
 }
 
@@ -136,7 +137,7 @@ pub(crate) fn to_stderr(text: &str) {
 
 /// The same; returns whether it was accepted.
 pub(crate) fn put_to_stderr(content: impl AsRef<[u8]>) -> bool {
-    io::stderr().write_all(content.as_ref()).is_ok()
+    Blocking(io::stderr().as_fd()).write_all(content.as_ref()).is_ok()
 }
 
 /// Prints a warning or an error to standard error.

@@ -51,8 +51,14 @@ impl Write for ToReader {
         if !self.may_wait {
             return self.file.write(bytes);
         }
-        self.wait()?;
-        self.file.write(&bytes[..bytes.len().min(PIECE)])
+        loop {
+            self.wait()?;
+            match self.file.write(&bytes[..bytes.len().min(PIECE)]) {
+                // The program made it non-blocking, and others write to it.
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                written => return written,
+            }
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {

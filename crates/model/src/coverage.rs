@@ -63,6 +63,10 @@ pub struct Check {
     pub agrees: bool,
 }
 
+/// The source that tells which threads were there when a window began. It is named only where some
+/// of them are missing.
+pub const THREADS: &str = "threads";
+
 /// The evidence that a result rests on. A page that looks complete is complete.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -8,11 +8,10 @@ use code::{Function, Image, Processes, RawFrame};
 use listing::{Instruction, SourceLine, disassemble};
 use model::run::Address;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use sys::untrusted_file;
+use sys::untrusted_file::{self, Opened};
 
 /// The time limit for looking up source lines.
 const LINES_WITHIN: Duration = Duration::from_secs(5);
@@ -62,7 +61,7 @@ impl FunctionCode {
 /// # Errors
 /// It does not exist, is not a regular file, or is not an ELF file.
 pub fn image(path: &Path) -> Result<Image, Error> {
-    of_file(path, untrusted_file::open(path))
+    of_file(path, untrusted_file::open_any(path))
 }
 
 /// The image at `path`, which a program named.
@@ -73,7 +72,7 @@ pub fn image_for(path: &Path, sources: &Sources) -> Result<Image, Error> {
     of_file(path, sources.open(path))
 }
 
-fn of_file(path: &Path, opened: io::Result<File>) -> Result<Image, Error> {
+fn of_file(path: &Path, opened: io::Result<Opened>) -> Result<Image, Error> {
     let file = opened.map_err(|error| match error.kind() {
         io::ErrorKind::InvalidInput => Error::NotAFile(path.to_owned()),
         _ => Error::Unreadable(path.to_owned(), error),
@@ -119,7 +118,7 @@ fn lines(path: &Path, addresses: &[u64], texts: &Sources) -> BTreeMap<u64, Sourc
         let Some((file, line)) = innermost.filter(|(_, line)| *line > 0) else { continue };
         let source = sources
             .entry(file.clone())
-            .or_insert_with(|| texts.text(&file).map(|text| text.lines().map(str::to_owned).collect()));
+            .or_insert_with(|| Some(texts.text(&file)?.text.lines().map(str::to_owned).collect()));
         let text = source.as_ref().and_then(|source| source.get(line as usize - 1).cloned());
         lines.insert(*address, SourceLine { file, line, text });
     }

@@ -45,7 +45,7 @@ pub use error::Error;
 pub use record::{Request, record};
 pub use session::{LeftProgram, Recorded, Sink};
 pub use settings::{Choice, MaxOverhead, Rate, Watching};
-pub use source_text::Sources;
+pub use source_text::{Roots, Sources};
 pub use surroundings::{GivenLink, outermost_quota};
 pub use verify::{Verified, verify};
 

@@ -4,6 +4,7 @@
 
 use crate::giving_way::GivingWay;
 use crate::mounts;
+use crate::source_text::Roots;
 use crate::sources::Instruments;
 use crate::surroundings::{GivenLink, Surroundings};
 use crate::users::Users;
@@ -141,6 +142,7 @@ pub struct Recorded {
     loads: Seen<LoadsObserved>,
     counters: Seen<CountersObserved>,
     users: BTreeSet<u32>,
+    roots: Roots,
 }
 
 impl Recorded {
@@ -160,6 +162,11 @@ impl Recorded {
         &self.users
     }
 
+    /// The root directories in which its programs saw files: where their sources are.
+    pub fn roots(&self) -> Roots {
+        self.roots.clone()
+    }
+
     /// The trailer.
     pub fn trailer(self, costs: Seen<Costs>) -> Trailer {
         let Self {
@@ -174,6 +181,7 @@ impl Recorded {
             loads,
             counters,
             users,
+            roots: _,
         } = self;
         Trailer {
             ending: end.ending,
@@ -345,6 +353,7 @@ impl<'a> Session<'a> {
             loads: loads(self.instruments.tier()),
             counters: self.instruments.counters(),
             users,
+            roots: self.instruments.roots(),
             end,
         }
     }

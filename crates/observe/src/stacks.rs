@@ -12,6 +12,7 @@ mod python;
 mod tree;
 
 use crate::jvm;
+use crate::source_text::Roots;
 use crate::threads::Threads;
 use ::python::record::{Stack, described};
 use code::{Mapping, Processes, RawFrame, Registers, UnreadNames};
@@ -280,6 +281,12 @@ impl Stacks {
         why.extend(self.pythons.unread.iter().cloned());
         why.extend(self.silent_jvms.iter().take(FILES_SAID).cloned());
         why.extend(self.unnamed.files.iter().take(FILES_SAID).map(UnreadNames::to_string));
+        let silent = self.processes.files().silent();
+        why.extend(
+            silent
+                .take(FILES_SAID)
+                .map(|path| format!("{path} is not read: its file system does not answer")),
+        );
         if !self.unnamed.jit_named {
             for name in &self.pythons.others {
                 why.push(format!("functions of {name} code are not read, only those of its interpreter"));
@@ -298,6 +305,11 @@ impl Stacks {
     /// The users who could have written what files with code say.
     pub(crate) fn users(&self) -> &BTreeSet<u32> {
         self.processes.files().users()
+    }
+
+    /// The root directories in which programs see files.
+    pub(crate) fn roots(&self) -> Roots {
+        self.processes.files().roots()
     }
 
     /// Processes all that is left.

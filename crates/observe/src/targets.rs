@@ -21,7 +21,8 @@ pub fn processes() -> Vec<Process> {
     entries.filter_map(|entry| process(entry.file_name().to_str()?.parse().ok()?)).collect()
 }
 
-/// This one, if it is alive (a zombie is not).
+/// This one, if it is alive: a zombie is not, unless it is the first thread of a process whose
+/// others run on.
 pub fn process(pid: Pid) -> Option<Process> {
     let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
     let stat = String::from_utf8_lossy(&stat);
@@ -30,8 +31,9 @@ pub fn process(pid: Pid) -> Option<Process> {
     let mut fields = rest.split_whitespace();
     let state = fields.next()?;
     let parent = fields.next()?.parse().ok()?;
+    let threads: u32 = fields.nth(15)?.parse().ok()?;
     let name = front.split_once('(')?.1.to_owned();
-    (!matches!(state, "Z" | "X")).then_some(Process { pid, parent, name })
+    (threads > 1 || !matches!(state, "Z" | "X")).then_some(Process { pid, parent, name })
 }
 
 /// The processes with this name, or with an executable of this name; if there are none, those that

@@ -5,8 +5,8 @@ use crate::described::{COOKIE, DESCRIBED_LEN};
 use crate::names::{self, InterpreterName};
 use crate::offsets::{Layout, Version};
 use code::Image;
+use code::Opened;
 use code::image::{Segment, SymbolTable};
-use std::fs::File;
 use std::ops::Range;
 use std::path::Path;
 
@@ -70,7 +70,7 @@ pub fn is_named_so(path: &Path) -> bool {
 /// Identifies the file. `path` is its path in the mount namespace of the process that maps it;
 /// `file` is the file itself. Of a large file only a few parts are read.
 #[must_use]
-pub fn identify(path: &Path, file: File) -> Interpreter {
+pub fn identify(path: &Path, file: impl Into<Opened>) -> Interpreter {
     interpreter(path, Image::open(file).ok().as_ref())
 }
 

@@ -21,6 +21,6 @@ pub use latency::{locked, policy, posix_timer};
 pub use load::{copy, counters, worker};
 use program::origin;
 pub use program::{
-    allocator, at_once, atomic_write, output_file, resolve, rights, scratch, signals, spawn, starter,
-    untrusted_file, user,
+    allocator, apart, at_once, atomic_write, output_file, patience, resolve, rights, scratch, signals, spawn,
+    starter, untrusted_file, user,
 };

@@ -4,12 +4,14 @@
 //! comes from.
 
 pub mod allocator;
+pub mod apart;
 pub mod at_once;
 pub mod atomic_write;
 mod errno;
 mod open_parent;
 pub(crate) mod origin;
 pub mod output_file;
+pub mod patience;
 pub mod resolve;
 pub mod rights;
 mod sandbox;

@@ -27,7 +27,7 @@ use crate::untraced::{InCalls, Untraced};
 use crate::what_if::program::Program;
 use crate::what_if::recorder::Recorder;
 use crate::{disk_requests, file_rows, sliced};
-use model::recording::{AttachWindow, Comm, Counters, Trailer, Waker};
+use model::recording::{AttachWindow, Comm, Counters, Ending, Trailer, Waker};
 use model::run::{Faults, ThreadLedger as ThreadRow};
 use model::tables::Tables;
 use model::{Ns, Prediction, Seen, State, Tid};
@@ -218,6 +218,8 @@ impl TraceAtEnd {
         // The root's end was not seen (events were lost): it was reaped, and what came before has
         // no evidence.
         let end = self.wall.end.unwrap_or(trailer.reaped_at).max(self.wall.start);
+        // A program that a signal did not end is recorded up to there, like a window.
+        let goes_on = matches!(trailer.ending, Ending::Window(_));
         // It may be long after the last event.
         self.tree.ledgers.slicing.fit(end.saturating_sub(1));
         for slot in self.tree.in_use() {
@@ -226,7 +228,7 @@ impl TraceAtEnd {
                 continue;
             }
             let state = self.state_of(thread);
-            if self.window.is_some() {
+            if self.window.is_some() || goes_on {
                 self.cut(slot, end, state);
             } else {
                 let state = if self.wall.end.is_some() { state } else { State::Unexplained };
@@ -260,7 +262,8 @@ impl TraceAtEnd {
         }
     }
 
-    /// Brings a thread's ledger to the end of the window. A wait that goes on counts with its part.
+    /// Brings a thread's ledger to the end of the window, or of the recording of a program that
+    /// goes on. A wait that goes on counts with its part.
     fn cut(&mut self, slot: Slot, end: Ns, mut state: State) {
         let thread = self.tree.get_mut(slot);
         let is_all_of_it = thread.since <= self.wall.start;
@@ -281,7 +284,10 @@ impl TraceAtEnd {
                 // than a lock that is held for so long. A thread that waited for work before waits
                 // for it again.
                 let for_work = is_all_of_it || stack.is_none() && (ns >= HELD_NS_MAX || idled);
-                if for_work && matches!(reason, ReasonKey::Wait(_, TargetKey::Futex(_))) {
+                if self.window.is_some()
+                    && for_work
+                    && matches!(reason, ReasonKey::Wait(_, TargetKey::Futex(_)))
+                {
                     state = State::Idle;
                 }
                 self.tree.under_way.waited(state, end - ns, end);

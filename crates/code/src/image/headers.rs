@@ -4,7 +4,6 @@
 //! that no file is mapped or read whole, and no damaged file makes us read on after a deadline.
 //! What is in the parts is left to others.
 
-use std::fs::File;
 use std::sync::Arc;
 
 use gimli::Reader;
@@ -12,6 +11,7 @@ use model::Arch;
 use object::LittleEndian as Le;
 use object::elf;
 use object::pod::{self, Pod};
+use sys::untrusted_file::Opened;
 
 use crate::bytes::Bytes;
 use crate::window::Window;
@@ -78,6 +78,13 @@ pub(crate) struct Section {
 }
 
 impl Section {
+    /// A compressed section of this length, right behind the file's header; for fuzzing.
+    #[cfg(any(test, fuzzing))]
+    pub(crate) fn behind_header(len: u64) -> Self {
+        let flags = elf::SHF_COMPRESSED.into();
+        Section { name: Vec::new(), kind: elf::SHT_PROGBITS, flags, address: 0, offset: 64, len, link: 0 }
+    }
+
     /// Whether the file has content for it: a stripped file may name it without.
     pub(crate) fn present(&self) -> bool {
         self.kind != elf::SHT_NOBITS && self.len > 0
@@ -118,8 +125,8 @@ impl Image {
     ///
     /// # Errors
     /// It cannot be read, or is not an ELF file of a known architecture.
-    pub fn open(file: File) -> Result<Image, Error> {
-        let bytes = Bytes::of_file(file).map_err(|error| Error::Unreadable(error.to_string()))?;
+    pub fn open(file: impl Into<Opened>) -> Result<Image, Error> {
+        let bytes = Bytes::of_opened(file.into()).map_err(|error| Error::Unreadable(error.to_string()))?;
         Image::read(&Arc::new(bytes))
     }
 

@@ -158,6 +158,11 @@ fn identity(status: &str) -> Option<(u32, Vec<u32>)> {
     Some((own_pid, vec![effective, of_files]))
 }
 
+/// When a living process began.
+pub fn began(pid: u32) -> Option<SystemTime> {
+    since(&std::fs::read(format!("/proc/{pid}/stat")).ok()?)
+}
+
 /// When a process began, of proc_pid_stat(5): ticks since the host started.
 fn since(stat: &[u8]) -> Option<SystemTime> {
     const START: usize = 22;

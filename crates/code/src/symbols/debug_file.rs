@@ -1,5 +1,6 @@
 //! The separate debug file of a stripped file.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,15 +21,16 @@ pub(crate) fn find(of: &Image, path: &str, root: &Path) -> Option<Image> {
         let hex: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
         let path = format!("usr/lib/debug/.build-id/{}/{}.debug", &hex[..2], &hex[2..]);
         if let Some(found) = roots.iter().find_map(|root| open(&root.join(&path), of, None)) {
-            return Some(found);
+            return found;
         }
     }
     let (name, checksum) = link(of)?;
     let directory = Path::new(path).parent()?.strip_prefix("/").ok()?;
     let places = [directory.to_owned(), directory.join(".debug"), Path::new("usr/lib/debug").join(directory)];
     let candidates = roots.iter().flat_map(|root| places.iter().map(|place| root.join(place).join(&name)));
-    candidates.into_iter().find_map(|path: PathBuf| open(&path, of, Some(checksum)))
+    candidates.into_iter().find_map(|path: PathBuf| open(&path, of, Some(checksum)))?
 }
+
 /// File name and checksum in `.gnu_debuglink`.
 fn link(of: &Image) -> Option<(String, u32)> {
     let window = of.window(of.section(b".gnu_debuglink")?);
@@ -40,15 +42,20 @@ fn link(of: &Image) -> Option<(String, u32)> {
     Some((name, checksum))
 }
 
-/// Opens a candidate, if it belongs to `of`.
-fn open(path: &Path, of: &Image, checksum: Option<u32>) -> Option<Image> {
-    let bytes = Arc::new(Bytes::of_file(sys::untrusted_file::open(path).ok()?).ok()?);
+/// Opens a candidate, if it belongs to `of`. `Some(None)` where the file system does not answer:
+/// the next question would have none either.
+fn open(path: &Path, of: &Image, checksum: Option<u32>) -> Option<Option<Image>> {
+    let file = match sys::untrusted_file::open_any(path) {
+        Err(error) if error.kind() == ErrorKind::TimedOut => return Some(None),
+        opened => opened.ok()?,
+    };
+    let bytes = Arc::new(Bytes::of_opened(file).ok()?);
     let image = Image::read(&bytes).ok()?;
     let same = match (&of.build_id, &image.build_id) {
         (Some(of), Some(found)) => of == found,
         _ => checksum == checksum_of(&bytes) && checksum.is_some(),
     };
-    same.then_some(image)
+    same.then_some(Some(image))
 }
 
 /// CRC-32 of a whole file, as in `.gnu_debuglink`.

@@ -2,34 +2,25 @@
 //!
 //! Debug information can be larger than memory, and most of it is of units (source files) without
 //! samples. So units are found first, by `.debug_aranges` where it exists, and then only the needed
-//! ones, and those that they refer to, are passed to the parser.
+//! ones, and entries that they refer to, are read: lines by `rows`, functions by `inlined`.
 
-use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Instant;
 
-use addr2line::Context;
-use gimli::{DebugInfo, Dwarf, Reader};
+use gimli::{DebugInfoOffset, Dwarf};
 use model::recording::Function;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::entries::{self, Clock};
+use super::inlined::{Calls, Names};
+use super::rows::{self, Rows};
 use super::units::Units;
-use crate::bytes::{Bytes, Mask};
 use crate::image::{Image, Section};
 use crate::inflate;
-use crate::name::demangled;
 use crate::parallel;
 use crate::window::Window;
-
-/// The limit of functions inlined into each other; more are cut.
-const INLINED_MAX: usize = 64;
-
-/// How often referenced units are added: each time resolves one level of inlining.
-const ROUNDS_MAX: usize = 24;
-
-/// Length of a mask: the least number of bytes that can be hidden.
-const HIDING: usize = size_of::<Mask>();
 
 /// Sections that are not read.
 const UNUSED: [&str; 6] =
@@ -45,76 +36,105 @@ pub(crate) struct LineLookup {
     pub(crate) unfinished: FxHashSet<u64>,
 }
 
-/// Looks up addresses (each once, in order) in a file's debug information.
-pub(crate) fn find(image: &Image, addresses: &[u64], deadline: Instant) -> LineLookup {
-    let mut found = LineLookup::default();
+/// How many bytes of text are made of the debug information of all files; programs with a million
+/// functions take a tenth.
+pub(crate) const TEXT_MAX: usize = 128 << 20;
+
+/// Looks up addresses (each once, in order) in a file's debug information. `room` is what is left
+/// of [`TEXT_MAX`].
+pub(crate) fn find(image: &Image, addresses: &[u64], deadline: Instant, room: &AtomicUsize) -> LineLookup {
     if image.section(b".debug_info").is_none() {
-        return found;
+        return LineLookup::default();
     }
-    let sections = Sections::load(image, deadline);
+    of_sections(&Sections::load(image, deadline), addresses, deadline, room)
+}
+
+fn of_sections(sections: &Sections, addresses: &[u64], deadline: Instant, room: &AtomicUsize) -> LineLookup {
+    let mut found = LineLookup::default();
     // Half of the time is for finding units, so that the rest is left for parsing.
     let now = Instant::now();
-    sections.set_deadline(Some(now + deadline.saturating_duration_since(now) / 2));
-    let (units, walked) = Units::find(&sections.dwarf(sections.info()), addresses);
+    let half = now + deadline.saturating_duration_since(now) / 2;
+    sections.set_deadline(Some(half));
+    let dwarf = sections.dwarf();
+    let (units, walked) = Units::find(&dwarf, addresses, half);
     let complete = walked && !sections.expired();
     sections.set_deadline(Some(deadline));
     if !complete {
         found.unfinished.extend(addresses.iter().filter(|address| units.of(**address).is_empty()));
     }
-    let batches = units.batches(addresses, sections.info().len());
-    let look = |addresses: &Vec<u64>| {
-        let mut found = LineLookup::default();
-        batch(&sections, &units, addresses.clone(), deadline, &mut found);
-        found
-    };
-    parallel::map(&batches, look).into_iter().for_each(|other| found.add(other));
+    let look = |claimed: &_| unit(&dwarf, &units, claimed, deadline, room).unwrap_or_default();
+    parallel::map(&units.claimed(), look).into_iter().for_each(|other| found.add(other));
     sections.set_deadline(None);
     found
 }
 
 impl LineLookup {
+    /// Adds what another unit says: of what a function is known, the first unit's counts.
     fn add(&mut self, other: LineLookup) {
-        self.functions.extend(other.functions);
+        for (address, functions) in other.functions {
+            let known = self.functions.get(&address);
+            if known.is_none_or(|known| known.iter().all(|function| function.name.is_none())) {
+                self.functions.insert(address, functions);
+            }
+        }
         self.unfinished.extend(other.unfinished);
     }
 }
 
-/// Looks up the addresses of some units, and forgets what it parsed.
-fn batch(sections: &Sections, units: &Units, mut left: Vec<u64>, deadline: Instant, found: &mut LineLookup) {
-    let mut referred = BTreeSet::new();
-    for _ in 0..ROUNDS_MAX {
-        if sections.expired() || Instant::now() >= deadline {
-            found.unfinished.extend(left);
-            return;
+/// Looks up the addresses of a unit, which are sorted.
+fn unit(
+    dwarf: &Dwarf<Window>,
+    units: &Units,
+    (start, wanted): &(usize, Vec<u64>),
+    deadline: Instant,
+    room: &AtomicUsize,
+) -> gimli::Result<LineLookup> {
+    let header = dwarf.unit_header(DebugInfoOffset(*start))?;
+    let mut unit = entries::unit(dwarf, header)?.0;
+    let mut clock = Clock::new(deadline);
+    let (mut rows, mut calls) = (Rows::default(), Calls::default());
+    let mut program = unit.line_program.take();
+    // Of a damaged unit there is what comes before the damage.
+    if let Some(program) = &mut program {
+        let _ = rows::find(program, wanted, &mut rows, &mut clock);
+    }
+    let unit = Arc::new(unit);
+    let _ = calls.find(&mut Names::new(dwarf, units), &unit, wanted, &mut clock);
+    let mut paths: FxHashMap<u64, Option<String>> = FxHashMap::default();
+    let mut source = |(file, line): (u64, u32)| {
+        let header = program.as_ref()?.header();
+        let path = paths.entry(file).or_insert_with(|| rows::path(dwarf, &unit, header, file));
+        Some((path.clone()?, line))
+    };
+    let mut found = LineLookup::default();
+    if Instant::now() >= deadline {
+        found.unfinished.extend(wanted);
+    }
+    for address in wanted {
+        let mut here = rows.get(address).copied().and_then(&mut source);
+        let within = calls.at.get(address).map_or(&[][..], Vec::as_slice);
+        let mut functions = Vec::with_capacity(within.len().max(1));
+        for (depth, call) in within.iter().map(|call| &calls.all[*call]).enumerate().rev() {
+            functions.push(Function { name: call.name.clone(), source: here, inlined: depth > 0 });
+            here = call.file.and_then(|file| source((file, call.line)));
         }
-        let mut wanted = referred.clone();
-        wanted.extend(left.iter().flat_map(|address| units.of(*address)).map(|(_, unit)| *unit));
-        let context = sections.only(units, &wanted);
-        let before = referred.len();
-        left.retain(|address| {
-            if sections.expired() || Instant::now() >= deadline {
-                found.unfinished.insert(*address);
-                return false;
-            }
-            let functions = context.as_ref().map_or(Ok(Vec::new()), |context| at(context, *address));
-            match functions {
-                // The inlined function is described in another unit, which is needed too.
-                Err(gimli::Error::NoEntryAtGivenOffset(offset)) => {
-                    let unit = units.around(offset).filter(|unit| !wanted.contains(unit));
-                    referred.extend(unit);
-                    return unit.is_some();
-                }
-                Err(_) if sections.expired() => drop(found.unfinished.insert(*address)),
-                Err(_) => {}
-                Ok(functions) if functions.is_empty() => {}
-                Ok(functions) => drop(found.functions.insert(*address, functions)),
-            }
-            false
-        });
-        if left.is_empty() || referred.len() == before {
-            break;
+        if functions.is_empty() && here.is_some() {
+            functions.push(Function { name: None, source: here, inlined: false });
+        }
+        let text: usize = functions.iter().map(text).sum();
+        if room.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(text)).is_err() {
+            found.unfinished.insert(*address);
+        } else if !functions.is_empty() {
+            found.functions.insert(*address, functions);
         }
     }
+    Ok(found)
+}
+
+/// How many bytes of text a function takes.
+fn text(function: &Function) -> usize {
+    let source = function.source.as_ref().map_or(0, |(path, _)| path.len());
+    source + function.name.as_ref().map_or(0, String::len)
 }
 
 /// The sections of debug information, decompressed.
@@ -154,65 +174,17 @@ impl Sections {
         self.all.get(name).unwrap_or(&self.nothing).clone()
     }
 
-    fn info(&self) -> Window {
-        self.get(gimli::SectionId::DebugInfo.name())
-    }
-
-    /// All of it, with `info` for the units.
-    fn dwarf(&self, info: Window) -> Dwarf<Window> {
-        let Ok(mut dwarf) = Dwarf::load(|id| Ok::<_, Infallible>(self.get(id.name())));
-        dwarf.debug_info = DebugInfo::from(info);
+    fn dwarf(&self) -> Dwarf<Window> {
+        let Ok(dwarf) = Dwarf::load(|id| Ok::<_, Infallible>(self.get(id.name())));
         dwarf
     }
-
-    /// Some of the units, at their offsets: each run of other units is hidden by the header of one
-    /// long type unit, which is not parsed. So references between units stay valid.
-    fn only(&self, units: &Units, wanted: &BTreeSet<usize>) -> Option<Context<Window>> {
-        let info = self.info();
-        let mut masks = Vec::new();
-        let mut from = 0;
-        for unit in wanted.iter().copied().chain([info.len()]) {
-            let hidden = unit.saturating_sub(from);
-            if hidden > HIDING {
-                masks.push((from as u64, mask(hidden)));
-            }
-            from = units.starts.partition_point(|start| *start <= unit);
-            from = units.starts.get(from).copied().unwrap_or(info.len());
-        }
-        let len = info.len() as u64;
-        let masked = Arc::new(Bytes::masked(info.bytes(), info.start(), len, masks));
-        let mut dwarf = self.dwarf(Window::whole(&masked));
-        dwarf.debug_aranges = self.nothing.clone().into();
-        Context::from_dwarf(dwarf).ok()
-    }
 }
 
-/// The header of a type unit that is `len` bytes long in all: DWARF 5, 64-bit format.
-fn mask(len: usize) -> Mask {
-    let mut mask = [0; HIDING];
-    mask[..4].fill(0xff);
-    mask[4..12].copy_from_slice(&(len as u64 - 12).to_le_bytes());
-    mask[12..16].copy_from_slice(&[5, 0, 2, 8]);
-    mask
-}
-
-/// The functions at an address, the innermost first; empty when they are not known.
-fn at(context: &Context<Window>, address: u64) -> gimli::Result<Vec<Function>> {
-    let mut functions = Vec::new();
-    if address == u64::MAX {
-        return Ok(functions); // addr2line 0.27 keeps counting, and overflows
-    }
-    let mut frames = context.find_frames(address).skip_all_loads()?;
-    while let Some(frame) = frames.next()? {
-        let name = frame.function.and_then(|function| Some(demangled(&function.raw_name().ok()?)));
-        let source = frame.location.and_then(|place| Some((place.file?.to_owned(), place.line.unwrap_or(0))));
-        functions.push(Function { name, source, inlined: true });
-        if functions.len() >= INLINED_MAX {
-            break;
-        }
-    }
-    if let Some(outermost) = functions.last_mut() {
-        outermost.inlined = false;
-    }
-    Ok(functions)
+/// What sections with these contents say of some addresses; for fuzzing.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn find_in(contents: &[(&'static str, &[u8])], addresses: &[u64], deadline: Instant) -> usize {
+    let of = |content: &[u8]| Window::whole(&Arc::new(crate::bytes::Bytes::of_memory(content.to_vec())));
+    let all = contents.iter().map(|(name, content)| (*name, of(content))).collect();
+    let sections = Sections { all, nothing: of(&[]) };
+    of_sections(&sections, addresses, deadline, &AtomicUsize::new(TEXT_MAX)).functions.len()
 }

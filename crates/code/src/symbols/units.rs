@@ -1,9 +1,13 @@
-//! Units (source files) of debug information: their offsets, which of them contain the requested
-//! addresses, and how many are parsed at once.
+//! Units (source files) of debug information: their offsets, and which of them contain the
+//! requested addresses.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
 
 use gimli::{Dwarf, UnitType};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
+use super::entries::{self, Clock};
 use crate::window::Window;
 
 /// The limit of units per address, on average: more means damage.
@@ -11,10 +15,6 @@ const CLAIMS_MAX: usize = 4;
 
 /// The limit of units of a file; large programs have tens of thousands.
 const UNITS_MAX: usize = 4 << 20;
-
-/// Bytes of units that are parsed in one batch (unless one unit is larger): a parsed unit takes
-/// about as much memory as its bytes.
-const PARSED_MAX: usize = 8 << 20;
 
 /// The offsets of units, and which contain the requested addresses.
 pub(super) struct Units {
@@ -25,11 +25,11 @@ pub(super) struct Units {
 }
 
 impl Units {
-    /// The units that claim any of the addresses; and whether all could be read.
-    pub(super) fn find(dwarf: &Dwarf<Window>, addresses: &[u64]) -> (Units, bool) {
+    /// The units that claim any of the addresses; and whether all could be read until `deadline`.
+    pub(super) fn find(dwarf: &Dwarf<Window>, addresses: &[u64], deadline: Instant) -> (Units, bool) {
         let mut sorted = addresses.to_vec();
         sorted.sort_unstable();
-        let mut claims = Claims { sorted, made: Vec::new() };
+        let mut claims = Claims { sorted, made: Vec::new(), clock: Clock::new(deadline) };
         let listed = by_list(dwarf, &mut claims);
         let mut starts = Vec::new();
         let walked = by_walk(dwarf, &listed, &mut claims, &mut starts);
@@ -46,34 +46,13 @@ impl Units {
         &self.claims[first..end]
     }
 
-    /// The addresses that units claim, grouped by unit, in order; a batch has as many units as may
-    /// be parsed at once. `len` is the length of all units.
-    pub(super) fn batches(&self, addresses: &[u64], len: usize) -> Vec<Vec<u64>> {
-        let mut order: FxHashMap<usize, usize> = FxHashMap::default();
-        let mut by_unit: Vec<(usize, Vec<u64>)> = Vec::new();
-        for address in addresses {
-            let Some((_, unit)) = self.of(*address).first() else { continue };
-            let at = *order.entry(*unit).or_insert_with(|| {
-                by_unit.push((*unit, Vec::new()));
-                by_unit.len() - 1
-            });
-            by_unit[at].1.push(*address);
+    /// The units that claim addresses, each with these, in order.
+    pub(super) fn claimed(&self) -> Vec<(usize, Vec<u64>)> {
+        let mut by_unit: BTreeMap<usize, Vec<u64>> = BTreeMap::new();
+        for (address, unit) in &self.claims {
+            by_unit.entry(*unit).or_default().push(*address);
         }
-        let mut batches: Vec<Vec<u64>> = Vec::new();
-        let mut room = 0;
-        for (unit, addresses) in by_unit {
-            let next = self.starts.get(self.starts.partition_point(|start| *start <= unit));
-            let size = next.copied().unwrap_or(len).saturating_sub(unit);
-            match batches.last_mut().filter(|_| size <= room) {
-                Some(batch) => batch.extend(addresses),
-                None => {
-                    batches.push(addresses);
-                    room = PARSED_MAX;
-                }
-            }
-            room = room.saturating_sub(size);
-        }
-        batches
+        by_unit.into_iter().collect()
     }
 
     /// The unit that contains an offset.
@@ -87,16 +66,18 @@ impl Units {
 struct Claims {
     sorted: Vec<u64>,
     made: Vec<(u64, usize)>,
+    clock: Clock,
 }
 
 impl Claims {
-    fn add(&mut self, range: gimli::Range, unit: usize) {
+    /// # Errors
+    /// When time is over.
+    fn add(&mut self, range: gimli::Range, unit: usize) -> gimli::Result<()> {
         let first = self.sorted.partition_point(|address| *address < range.begin);
-        for address in self.sorted[first..].iter().take_while(|address| **address < range.end) {
-            if self.made.len() < self.sorted.len() * CLAIMS_MAX {
-                self.made.push((*address, unit));
-            }
-        }
+        let room = self.sorted.len() * CLAIMS_MAX - self.made.len();
+        let inside = self.sorted[first..].iter().take_while(|address| **address < range.end);
+        self.made.extend(inside.take(room).map(|address| (*address, unit)));
+        self.clock.tick()
     }
 }
 
@@ -109,7 +90,9 @@ fn by_list(dwarf: &Dwarf<Window>, claims: &mut Claims) -> FxHashSet<usize> {
         let mut entries = header.entries();
         while let Ok(Some(entry)) = entries.next() {
             listed.insert(unit);
-            claims.add(entry.range(), unit);
+            if claims.add(entry.range(), unit).is_err() {
+                return listed;
+            }
         }
     }
     listed
@@ -134,11 +117,9 @@ fn by_walk(
         if !code || listed.contains(&offset.0) {
             continue;
         }
-        let Ok(unit) = dwarf.unit(header) else { continue };
-        let Ok(mut ranges) = dwarf.unit_ranges(&unit) else { continue };
-        while let Ok(Some(range)) = ranges.next() {
-            claims.add(range, offset.0);
-        }
+        claims.clock.tick()?;
+        let Ok((unit, first)) = entries::unit(dwarf, header) else { continue };
+        let _ = entries::ranges(dwarf, &unit, &first, |range| claims.add(range, offset.0));
     }
     Ok(())
 }
@@ -148,12 +129,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn batches_have_each_address_once_and_end_where_enough_is_parsed() {
-        let starts = vec![0, PARSED_MAX / 2, PARSED_MAX, PARSED_MAX * 3];
-        let claims = vec![(10, PARSED_MAX), (20, 0), (21, 0), (30, PARSED_MAX / 2), (40, PARSED_MAX * 3)];
-        let units = Units { starts, claims };
-        // The unit of 10 is larger than is parsed at once; 99 has none.
-        let batches = units.batches(&[20, 10, 99, 30, 21, 40], PARSED_MAX * 3 + 100);
-        assert_eq!(batches, [vec![20, 21], vec![10], vec![30, 40]]);
+    fn each_unit_has_the_addresses_that_it_claims() {
+        let units = Units { starts: vec![0, 50, 90], claims: vec![(10, 0), (20, 0), (20, 50), (30, 50)] };
+        assert_eq!(units.claimed(), [(0, vec![10, 20]), (50, vec![20, 30])]);
+        assert_eq!((units.around(0), units.around(60), units.of(20).len()), (Some(0), Some(50), 2));
     }
 }

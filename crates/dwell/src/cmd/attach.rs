@@ -39,6 +39,7 @@ fn once(args: AttachArgs, keeper: &mut ResultStore) -> anyhow::Result<u8> {
     let target = target(&args)?;
     // Those of one process; of the others it is looked while they are recorded.
     let rights = target.first().and_then(|pid| Rights::of_process(pid).ok()).unwrap_or_else(Rights::own);
+    let began = target.first().and_then(code::began);
     let page = if args.quiet { Page::None } else { Page::Stderr };
     let outputs = args.page.open(page, args.watching.keep.as_deref(), &[])?;
     let mut live_run = LiveRun::prepare(&args.watching)?;
@@ -55,7 +56,7 @@ fn once(args: AttachArgs, keeper: &mut ResultStore) -> anyhow::Result<u8> {
     // Somebody waits for the end: before the right to do so is given up.
     let _hurry = recorded.was_asked_to_end().then(RtBoost::begin);
     rights::after_recording();
-    let sources = Sources::of(rights, recorded.users());
+    let sources = Sources::of(rights, recorded.users()).in_roots(recorded.roots()).of_begun(began);
     let of_run = OfRun { job: args.page.job(None), sources, recording: args.watching.keep };
     let trailer = recorded.trailer(last_ladder::costs(keeper));
     finish(keeper, live_run, &trailer, outputs, args.page, of_run, |_| ())

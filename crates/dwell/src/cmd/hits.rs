@@ -227,7 +227,7 @@ fn whole(function: &Function, hits: &BTreeMap<u32, u64>, sources: &Sources) -> H
     let ends = (hits.keys().next(), hits.keys().next_back());
     let first = ends.0.map_or(function.first_line, |line| function.first_line.min(*line));
     let last = ends.1.map_or(first, |line| (*line).min(first.saturating_add(LINES)));
-    let text = sources.text(&function.file).unwrap_or_default();
+    let text = sources.text(&function.file).map(|source| source.text).unwrap_or_default();
     let mut source = text.lines().skip(first.saturating_sub(1) as usize);
     let lines = (first..=last)
         .map(|line| FunctionLine {
@@ -265,7 +265,9 @@ fn table(counts: &Counts, sources: &Sources) -> Table {
     let shown = if own.len() == TABLE + 1 { own.len() } else { own.len().min(TABLE) };
     let mut texts: BTreeMap<&str, Option<String>> = BTreeMap::new();
     let hot = own[..shown].iter().map(|(hits, function, line)| {
-        let text = texts.entry(&function.file).or_insert_with(|| sources.text(&function.file));
+        let text = texts
+            .entry(&function.file)
+            .or_insert_with(|| sources.text(&function.file).map(|source| source.text));
         let nth = (*line as usize).saturating_sub(1);
         HotLine {
             file: function.file.clone(),

@@ -42,6 +42,8 @@ const OF_LATENCY: &[&str] = &[OF_URLS, "log-resolver"];
 const OF_RATE: &[&str] = &[OF_URLS];
 /// Pairs that do a part of a job, with the size of all of it.
 const WHOLE_JOBS: &[(&str, u64)] = &[("log-resolver", 10_000_000)];
+/// How many times the largest of its sizes a pair may be asked for.
+const SIZES: u64 = 10;
 /// Pairs of runs by default.
 const PAIRS: u32 = 10;
 
@@ -84,6 +86,7 @@ pub(crate) fn lab(args: &LabArgs, keeper: &mut ResultStore) -> anyhow::Result<u8
     };
     let pair = named(name)?;
     enough_pairs(args.pairs, pair.ways.len())?;
+    bounded(pair, args.size)?;
     match &args.run {
         Some(way) => run(pair, way, args),
         None => one(pair, args, keeper),
@@ -184,6 +187,17 @@ fn room(error: io::Error) -> anyhow::Error {
     let is_full = matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
     let remedy = if is_full { "\ntry: another directory, with 256 MiB of room (--dir DIR)" } else { "" };
     anyhow!("{error}{remedy}")
+}
+
+/// # Errors
+/// It would take the memory or the disk of the machine.
+fn bounded(pair: &Pair, asked: Option<u64>) -> anyhow::Result<()> {
+    let whole = WHOLE_JOBS.iter().find(|(name, _)| *name == pair.name).map_or(0, |(_, size)| *size);
+    let most = SIZES * pair.size.most.max(whole);
+    if let Some(asked) = asked.filter(|asked| *asked > most) {
+        bail!("{} {} are more than {} can do\ntry: --size {most} at most", asked, pair.size.unit, pair.name);
+    }
+    Ok(())
 }
 
 /// How much: as many as there are URLs, as it was asked for, or the usual.

@@ -11,8 +11,10 @@ use crate::{exit, output};
 use model::list::{Listed, ResultList, SCHEMA_LIST};
 use report::results;
 use std::io::{self, BufWriter, Write};
+use std::os::fd::AsFd;
 use store::results::{Filter, ResultRow};
 use sys::clock::{rfc3339, unix_s};
+use sys::poll::Blocking;
 
 /// Lists; returns the exit status.
 pub(crate) fn list(args: &ListArgs, keeper: &ResultStore) -> anyhow::Result<u8> {
@@ -38,7 +40,8 @@ pub(crate) fn list(args: &ListArgs, keeper: &ResultStore) -> anyhow::Result<u8> 
     keeper.at_length(|place| {
         let store = named::read(place)?;
         // Line by line: there may be a million.
-        let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+        let stdout = io::stdout();
+        let mut out = BufWriter::with_capacity(1 << 16, Blocking(stdout.as_fd()));
         let mut shown = 0_u64;
         let mut written = Ok(());
         let more = store.each(&filter, most, |row| {

@@ -61,7 +61,7 @@ pub(crate) fn run(args: RunArgs, keeper: &mut ResultStore) -> anyhow::Result<u8>
     let left = recorded.left();
     output::complain_of_left(left, "recorded");
     let rights = request.command.user.as_ref().map_or_else(Rights::own, Rights::of_user);
-    let sources = Sources::of(rights, recorded.users());
+    let sources = Sources::of(rights, recorded.users()).in_roots(recorded.roots());
     let trailer = recorded.trailer(costs);
     let quiet = args.quiet;
     // What comes now may wait as well.

@@ -3,8 +3,10 @@
 use anyhow::bail;
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
-use std::fs;
-use std::os::unix::fs::MetadataExt;
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// Where each form goes, by the name of its option.
@@ -80,6 +82,7 @@ pub(super) fn is_of_form(form: &str, output: &OutputPath) -> anyhow::Result<()> 
 /// The identity of an output.
 #[derive(PartialEq, Eq, Hash)]
 enum Identity {
+    /// A terminal or a device.
     Stdout,
     /// Device and inode.
     File(u64, u64),
@@ -88,14 +91,26 @@ enum Identity {
 }
 
 fn identity(output: &OutputPath) -> Option<Identity> {
-    output.path().map_or(Some(Identity::Stdout), identity_of_file)
+    output.path().map_or_else(|| Some(identity_of_stdout()), identity_of_file)
+}
+
+/// What `/dev/stdout` and, where it is a file, other names lead to as well.
+fn identity_of_stdout() -> Identity {
+    let found = io::stdout().as_fd().try_clone_to_owned().and_then(|stdout| File::from(stdout).metadata());
+    found.ok().as_ref().and_then(of_open).unwrap_or(Identity::Stdout)
+}
+
+/// The identity of a file, a pipe or a socket. Two outputs to one device, such as `/dev/null`, do
+/// no harm.
+fn of_open(found: &Metadata) -> Option<Identity> {
+    let kind = found.file_type();
+    let mixes = kind.is_file() || kind.is_fifo() || kind.is_socket();
+    mixes.then(|| Identity::File(found.dev(), found.ino()))
 }
 
 fn identity_of_file(path: &Path) -> Option<Identity> {
     match fs::metadata(path) {
-        Ok(found) if found.is_file() => Some(Identity::File(found.dev(), found.ino())),
-        // Two outputs to one device, such as `/dev/null`, do no harm.
-        Ok(_) => None,
+        Ok(found) => of_open(&found),
         Err(_) => {
             let above = store::above(path).and_then(fs::canonicalize);
             Some(Identity::New(match (above, path.file_name()) {
@@ -109,6 +124,7 @@ fn identity_of_file(path: &Path) -> Option<Identity> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::fd::AsRawFd;
 
     #[test]
     fn a_file_is_recognised_by_all_its_names() {
@@ -126,6 +142,9 @@ mod tests {
         assert!(distinct(&[OutputPath::Stdout, OutputPath::Stdout], None, &[]).is_err());
         let null = || OutputPath::File("/dev/null".into());
         assert!(distinct(&[null(), null(), OutputPath::Stdout], None, &[]).is_ok());
+        let (reader, _writer) = io::pipe().unwrap();
+        let pipe = || PathBuf::from(format!("/proc/self/fd/{}", reader.as_raw_fd()));
+        assert!(distinct(&[OutputPath::File(pipe())], Some(&pipe()), &[]).is_err());
     }
 
     #[test]

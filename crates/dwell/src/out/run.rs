@@ -15,8 +15,11 @@ use report::export::tables::Tables;
 use report::export::{self, Exported};
 use report::profile::{self, FlameOptions, FoldedOptions, FoldedTime, ProfileMetadata, SourceOptions};
 use serde_json::Value;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::path::Path;
 use store::results::NewResult;
+use sys::clock;
 use sys::untrusted_file::Rights;
 
 /// A user who may read only what everybody may.
@@ -200,6 +203,7 @@ fn over_time(output: &RunOutput, form: &str) -> Option<Exported> {
 /// The page, with the requested views of code below it.
 fn below(output: &RunOutput, mut text: String, look: Look) -> String {
     let RunOutput { result, code, sources } = output;
+    let recorded = clock::read_rfc3339(&result.run.started_at);
     if code.causes {
         text.push('\n');
         text.push_str(&report::causes(&result.run, &result.diagnosis, look));
@@ -211,7 +215,15 @@ fn below(output: &RunOutput, mut text: String, look: Look) -> String {
     for function in &code.lines {
         text.push('\n');
         let options = SourceOptions { look, rows: SOURCE_ROWS };
-        let table = profile::source_table(result.profile(), function, &options, |path| sources.text(path));
+        let newer = RefCell::new(BTreeSet::new());
+        let read = |path: &str| {
+            let source = sources.text(path)?;
+            if recorded.is_some_and(|recorded| sources.is_newer(&source, recorded)) {
+                newer.borrow_mut().insert(path.to_owned());
+            }
+            Some(source.text)
+        };
+        let table = profile::source_table(result.profile(), function, &options, read);
         text.push_str(&table.unwrap_or_else(|| {
             let names = profile::names(result.profile());
             let near = suggest::nearest(function, names.iter().map(String::as_str)).join(", ");
@@ -219,6 +231,12 @@ fn below(output: &RunOutput, mut text: String, look: Look) -> String {
             let said = format!("no stack contains a function, a file or a line called {function}{meant}");
             report::clean(&said, look.unicode) + "\n"
         }));
+        for path in newer.into_inner() {
+            let said = format!(
+                "! {path} was changed after the program began: these lines may not be those that ran"
+            );
+            text.push_str(&(report::clean(&said, look.unicode) + "\n"));
+        }
     }
     for function in &code.annotate {
         text.push('\n');

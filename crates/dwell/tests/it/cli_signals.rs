@@ -94,6 +94,19 @@ fn a_signal_to_dwell_ends_the_program_and_the_report_comes() {
 }
 
 #[test]
+fn signals_that_mean_nothing_to_dwell_do_not_end_it() {
+    let place = script_with("trap '' INT IO ALRM PROF 37 64");
+    let mut dwell = place.start(&["sh", "script"]);
+    place.program();
+    for signal in ["-IO", "-ALRM", "-PROF", "-37", "-64"] {
+        kill(signal, &dwell.id().to_string());
+    }
+    std::thread::sleep(Duration::from_millis(100));
+    place.end_program();
+    assert_eq!(dwell.wait().unwrap().code(), Some(7));
+}
+
+#[test]
 fn a_program_that_handles_its_signal_gets_it_once() {
     let place = Place::new();
     let mut dwell = place.start(&["sh", "script"]);
@@ -132,6 +145,8 @@ fn a_program_that_ignores_signals_is_recorded_up_to_there_and_goes_on() {
         let pid = place.program();
         kill(signal, &dwell.id().to_string());
         is_left(&place, &mut dwell, status, &pid);
+        // What it was in when the recording ended is no gap.
+        assert!(!place.read("page").contains("unexplained"), "{}", place.read("page"));
         let mut show = Command::new(DWELL);
         show.args(["show", "kept", "--json", "-"]).current_dir(place.0.path());
         assert!(show.output().unwrap().stdout == fs::read(place.file("json")).unwrap());

@@ -390,7 +390,7 @@ fn a_second_lab_at_the_same_time_is_told_that_there_is_another() {
 fn ctrl_c_ends_a_program_that_is_only_run_and_its_directory_goes() {
     let place = place();
     let mut command = Command::new("env");
-    command.args(["--default-signal=INT", DWELL, "lab", "spawns", "--run", "process", "--size", "100000000"]);
+    command.args(["--default-signal=INT", DWELL, "lab", "spawns", "--run", "process", "--size", "5000"]);
     let mut child = command.current_dir(place.path()).stdin(Stdio::null()).spawn().expect("dwell starts");
     let begun = Instant::now();
     while names(place.path()).is_empty() {

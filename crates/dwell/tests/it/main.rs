@@ -6,6 +6,7 @@
 
 mod attach;
 mod attach_degraded;
+mod attacked;
 mod bad_luck;
 mod bounded;
 mod bounds;

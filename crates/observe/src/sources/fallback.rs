@@ -4,6 +4,7 @@ use super::perf::{Perf, PerfRefusal};
 use super::proc::Poller;
 use crate::access;
 use crate::settings::Rate;
+use crate::source_text::Roots;
 use crate::threads::Threads;
 use model::counters::CountersObserved;
 use model::coverage::Source;
@@ -282,6 +283,11 @@ impl Fallback {
         if let Some(perf) = &mut self.perf {
             perf.names(&self.threads, sink);
         }
+    }
+
+    /// The root directories in which programs see files.
+    pub(crate) fn roots(&self) -> Roots {
+        self.perf.as_ref().map(|perf| perf.roots()).unwrap_or_default()
     }
 
     /// The users who could have written what files with code say.

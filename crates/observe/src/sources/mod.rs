@@ -13,6 +13,7 @@ mod proc;
 use crate::access;
 use crate::error::Error;
 use crate::settings::{Choice, Watching};
+use crate::source_text::Roots;
 use crate::threads::Threads;
 use bpf::Bpf;
 use fallback::Fallback;
@@ -304,6 +305,14 @@ impl Instruments {
         match self {
             Instruments::Bpf(bpf) => bpf.users().clone(),
             Instruments::Fallback(fallback, _) => fallback.users(),
+        }
+    }
+
+    /// The root directories in which programs see files.
+    pub(crate) fn roots(&self) -> Roots {
+        match self {
+            Instruments::Bpf(bpf) => bpf.roots(),
+            Instruments::Fallback(fallback, _) => fallback.roots(),
         }
     }
 

@@ -24,6 +24,7 @@ use super::perf_records::{Copied, Record, SAMPLE_TYPE, STACK_TYPE, What, decode}
 use crate::access::{container, more, own_events, sandboxed, so_many_files};
 use crate::counters::{self, Counters};
 use crate::machine;
+use crate::source_text::Roots;
 use crate::stacks::{CountedAt, RawStack, StackKind, Stacks};
 use crate::threads::Threads;
 use model::counters::CountersObserved;
@@ -167,6 +168,11 @@ impl Perf {
     pub(crate) fn names(&mut self, threads: &Threads, sink: &mut dyn FnMut(&Event)) {
         self.stacks.rest(threads, sink);
         self.stacks.names(|_| None, sink);
+    }
+
+    /// The root directories in which programs see files.
+    pub(crate) fn roots(&self) -> Roots {
+        self.stacks.roots()
     }
 
     /// The users who could have written what files with code say.

@@ -35,7 +35,7 @@ pub(crate) fn expected(executable: &Path) -> Option<([u8; 16], [u8; TARGET_LEN])
         return None;
     }
     let Interpreter::Python(python) =
-        ::python::identify(&executable, untrusted_file::open(&executable).ok()?)
+        ::python::identify(&executable, untrusted_file::open_any(&executable).ok()?)
     else {
         return None;
     };
@@ -81,7 +81,7 @@ impl Pythons {
 
     fn identify(&mut self, pid: Pid, path: &Path) -> Option<Arc<Python>> {
         let inside = PathBuf::from(format!("/proc/{pid}/root")).join(path.strip_prefix("/").unwrap_or(path));
-        let file = untrusted_file::open(&inside).or_else(|_| untrusted_file::open(path)).ok()?;
+        let file = untrusted_file::open_any(&inside).or_else(|_| untrusted_file::open_any(path)).ok()?;
         match ::python::identify(path, file) {
             Interpreter::Python(python) => {
                 let python = Arc::from(python);

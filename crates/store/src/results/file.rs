@@ -278,7 +278,8 @@ impl Store {
         self.version > SCHEMA
     }
 
-    /// What SQLite says of the whole file, page by page, and of each result: empty if all is well.
+    /// What SQLite says of the whole file, page by page, and what is wrong with each result and its
+    /// recording: empty if all is well.
     ///
     /// # Errors
     /// It cannot be read at all.
@@ -288,18 +289,23 @@ impl Store {
         let said = asked.query_map([], |row| row.get::<_, String>(0)).map_err(error)?;
         let mut wrong = said.collect::<rusqlite::Result<Vec<_>>>().map_err(error)?;
         wrong.retain(|line| line != "ok");
-        let of_each = "SELECT id, packed FROM results LEFT JOIN contents USING (seq)";
+        let of_each = "SELECT id, packed, recording_bytes FROM results LEFT JOIN contents USING (seq)";
         let mut asked = self.db.prepare(of_each).map_err(error)?;
         let mut rows = asked.query([]).map_err(error)?;
         while let Some(row) = rows.next().map_err(error)? {
             let (id, packed): (String, Option<Vec<u8>>) =
                 (row.get(0).map_err(error)?, row.get(1).map_err(error)?);
-            let why = match packed.as_deref().map(pack::json) {
-                None => "it has no content".to_owned(),
-                Some(Err(why)) => why.to_string(),
-                Some(Ok(_)) => continue,
-            };
-            wrong.push(format!("result {id}: {why}"));
+            let recording_bytes: i64 = row.get(2).map_err(error)?;
+            match packed.as_deref().map(pack::json) {
+                None => wrong.push(format!("result {id}: it has no content")),
+                Some(Err(why)) => wrong.push(format!("result {id}: {why}")),
+                Some(Ok(_)) => {}
+            }
+            if recording_bytes > 0
+                && let Err(why) = pack::check(&self.recording(&id), recording_bytes.unsigned_abs())
+            {
+                wrong.push(format!("the recording of result {id}: {why}"));
+            }
         }
         Ok(wrong)
     }

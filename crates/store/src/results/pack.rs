@@ -48,6 +48,17 @@ pub(super) fn pack_file(from: &Path, to: &mut File, late: &dyn Fn() -> bool) -> 
     Ok(to.metadata()?.len())
 }
 
+/// Reads a packed recording to its end.
+///
+/// # Errors
+/// It cannot be read, is damaged, or is not `len` bytes long.
+pub(super) fn check(path: &Path, len: u64) -> io::Result<()> {
+    if path.metadata()?.len() != len {
+        return Err(io::Error::new(ErrorKind::InvalidData, "it is not as long as it was"));
+    }
+    io::copy(&mut unpacked(path)?, &mut io::sink()).map(drop)
+}
+
 /// The content of a recording that lies beside a store, as it is read.
 ///
 /// # Errors

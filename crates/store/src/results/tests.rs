@@ -471,6 +471,28 @@ fn a_recording_lies_beside_and_goes_with_its_result() {
 }
 
 #[test]
+fn a_recording_that_was_changed_or_has_gone_is_told() {
+    let place = Place::new();
+    let recording = place.0.path().join("run.dwell");
+    fs::write(&recording, "an event\n".repeat(5000)).unwrap();
+    let mut store = place.open();
+    store.put(&NewResult { recording: Some(recording), ..result("run", "ls", 1) }).unwrap();
+    let row = one(&store, "last");
+    let file = store.recording(&row.id);
+    let whole = fs::read(&file).unwrap();
+    assert_eq!(store.check().unwrap(), Vec::<String>::new());
+    let mut changed = whole.clone();
+    changed[whole.len() / 2] ^= 1;
+    for content in [changed, whole[..whole.len() - 1].to_vec(), Vec::new()] {
+        fs::write(&file, content).unwrap();
+        let wrong = store.check().unwrap();
+        assert!(wrong.len() == 1 && wrong[0].contains(&row.id), "{wrong:?}");
+    }
+    fs::remove_file(&file).unwrap();
+    assert!(store.check().unwrap()[0].contains("recording"));
+}
+
+#[test]
 fn the_last_ladder_of_a_machine_is_found_by_its_kind() {
     let place = Place::new();
     let mut store = place.open();

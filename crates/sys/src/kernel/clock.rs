@@ -3,6 +3,7 @@
 
 use model::Ns;
 use rustix::time::{ClockId, Timespec, clock_gettime};
+use std::time::SystemTime;
 
 /// `CLOCK_MONOTONIC`, the clock of every time stamp in a recording. Nanoseconds since some point
 /// before boot.
@@ -50,6 +51,11 @@ pub fn unix_time() -> (u64, u32) {
 pub fn rfc3339_now() -> String {
     let (second, ns) = unix_time();
     format!("{}.{ns:09}Z", rfc3339(second).trim_end_matches('Z'))
+}
+
+/// A time that is written so; none where it is not.
+pub fn read_rfc3339(text: &str) -> Option<SystemTime> {
+    text.parse::<jiff::Timestamp>().ok().map(SystemTime::from)
 }
 
 /// Seconds since 1970 as RFC 3339 has it, in UTC: `2026-03-01T12:00:00Z`. Beyond the year 9999, the

@@ -2,9 +2,12 @@
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
+
+/// How long a reader is waited for until it is tried again.
+const EVERY: Duration = Duration::from_secs(1);
 
 /// Waits until one of `fds` is readable (or hung up, or failed), or until `timeout` expires;
 /// without a timeout it waits forever. Returns for each whether it is ready; none is after a
@@ -38,10 +41,33 @@ pub fn has_room(fd: BorrowedFd<'_>, most: Duration) -> io::Result<bool> {
     }
 }
 
+/// Writes to a descriptor as to one that blocks. A program that shares it may have changed that for
+/// all: asyncio and ssh make their standard output non-blocking.
+#[derive(Debug)]
+pub struct Blocking<'a>(pub BorrowedFd<'a>);
+
+impl Write for Blocking<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        loop {
+            match rustix::io::write(self.0, bytes) {
+                Err(Errno::AGAIN) => {
+                    has_room(self.0, EVERY)?;
+                }
+                Err(Errno::INTR) => {}
+                written => return Ok(written?),
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Write;
+    use std::io::Read;
     use std::os::fd::AsFd;
 
     #[test]
@@ -59,5 +85,19 @@ mod tests {
         let (reader, writer) = io::pipe().unwrap();
         drop(writer);
         assert_eq!(wait(&[reader.as_fd()], None).unwrap(), [true]);
+    }
+
+    #[test]
+    fn a_reader_of_a_descriptor_that_does_not_block_gets_all_of_it() {
+        const MUCH: usize = 1 << 20;
+        let (mut reader, writer) = io::pipe().unwrap();
+        rustix::io::ioctl_fionbio(&writer, true).unwrap();
+        let slow = std::thread::spawn(move || {
+            let mut all = Vec::new();
+            reader.read_to_end(&mut all).map(|_| all.len())
+        });
+        Blocking(writer.as_fd()).write_all(&vec![1; MUCH]).unwrap();
+        drop(writer);
+        assert_eq!(slow.join().unwrap().unwrap(), MUCH);
     }
 }

@@ -8,6 +8,7 @@
 //! has other names, attributes of its own, or an owner whom the new one could not have.
 
 use crate::output_file::{self, Caller, give_to_caller, is_trusted, new_mode, others_write, place};
+use crate::poll::Blocking;
 use crate::signals;
 use crate::user;
 use rustix::fs::{
@@ -18,7 +19,7 @@ use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::fchown;
 use std::path::Path;
@@ -282,10 +283,10 @@ fn over(mut file: File, content: &[u8]) -> io::Result<()> {
             return Err(error.into());
         }
     }
-    let written = file.write_all(content);
     if !is_file {
-        return written;
+        return Blocking(file.as_fd()).write_all(content);
     }
+    let written = file.write_all(content);
     let written = written.and_then(|()| file.set_len(length)).and_then(|()| to_disk(&file));
     if written.is_err() {
         let _ = file.set_len(0);

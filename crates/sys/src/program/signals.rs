@@ -13,8 +13,9 @@ use std::mem::{MaybeUninit, size_of};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The signals that are taken: SIGHUP unless it is ignored. The others keep their effect on dwell.
-const WATCHED: [i32; 11] = [
+/// The signals that are taken: SIGHUP unless it is ignored, and those of real time. The others keep
+/// their effect on dwell.
+const WATCHED: [i32; 16] = [
     libc::SIGHUP,
     libc::SIGINT,
     libc::SIGQUIT,
@@ -26,10 +27,21 @@ const WATCHED: [i32; 11] = [
     libc::SIGTTOU,
     libc::SIGCONT,
     libc::SIGCHLD,
+    // What a program has sent to its group, as for input from a terminal, is not meant for dwell.
+    libc::SIGIO,
+    libc::SIGALRM,
+    libc::SIGVTALRM,
+    libc::SIGPROF,
+    libc::SIGPWR,
 ];
 
 /// The signals that end programs.
 const ENDING: [i32; 4] = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM];
+
+/// The signals that are taken. The C library keeps the first ones of real time to itself.
+fn watched() -> impl Iterator<Item = i32> {
+    WATCHED.into_iter().chain(libc::SIGRTMIN()..=libc::SIGRTMAX())
+}
 
 /// Whether [`Signals::take`] gave one of those.
 static ASKED: AtomicBool = AtomicBool::new(false);
@@ -75,8 +87,9 @@ impl Signals {
         // them.
         set_ignored(libc::SIGCHLD, false);
         // nohup(1) ignores it, so that dwell outlasts its terminal.
-        let watched = WATCHED.into_iter().filter(|signal| *signal != libc::SIGHUP || !is_ignored(*signal));
-        let set = set_of(&watched.collect::<Vec<i32>>());
+        let set = set_of(
+            &watched().filter(|signal| *signal != libc::SIGHUP || !is_ignored(*signal)).collect::<Vec<_>>(),
+        );
         let before = SignalMask(change_mask(libc::SIG_BLOCK, &set));
         match descriptor_of(&set) {
             Ok(fd) => Ok(Self { fd, before }),
@@ -174,7 +187,7 @@ fn send(pid: u32, signal: i32) {
 
 /// Lets these signals act on this process again, which a dwell that had taken them over started.
 pub fn unblock() {
-    change_mask(libc::SIG_UNBLOCK, &set_of(&WATCHED));
+    change_mask(libc::SIG_UNBLOCK, &set_of(&watched().collect::<Vec<_>>()));
 }
 
 /// Unblocks Ctrl-Z in a forked child, which inherits its parent's mask.

@@ -4,24 +4,24 @@
 //! A file is opened once, and everything is asked of its descriptor: what stands at a path may be
 //! another file a moment later. Opening waits for nobody (a pipe without a writer) and takes no
 //! terminal. Only regular files are read, and none of the kernel's own (`/proc/self/environ` is
-//! dwell's, whoever names it). What a program only *names* is read with the rights of its user:
-//! [`Rights`]. How much is read is up to the caller; [`Rights::read`] has a limit and a deadline.
+//! dwell's, whoever names it). A file system that does not answer is left: [`super::patience`],
+//! [`super::apart`]. What a program only *names* is read with the rights of its user: [`Rights`].
+//! How much is read is up to the caller; [`Rights::read`] has a limit and a deadline.
 #![allow(unsafe_code)]
 
+use super::apart::{self, ApartFile};
+use super::patience;
 use super::user::User;
-use rustix::fs::{CWD, Mode, OFlags};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
 use rustix::process::Gid;
 use rustix::thread::{CapabilitySet, CapabilitySets};
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::mpsc;
-use std::time::Duration;
-
-/// How long a file may take to be read: that of a file system in a program's hands never ends.
-const WITHIN: Duration = Duration::from_secs(2);
+use std::sync::Arc;
+use std::time::SystemTime;
 
 /// File systems that are the kernel's own, of statfs(2): `/proc`, `/sys` and below, BPF's, those of
 /// control groups and of firmware.
@@ -72,13 +72,74 @@ pub struct Rights {
     groups: Vec<u32>,
 }
 
+/// An open file, however it is read.
+#[derive(Debug)]
+pub enum Opened {
+    /// One that is read here.
+    Here(File),
+    /// One whose file system may not answer.
+    Apart(ApartFile),
+}
+
+impl From<File> for Opened {
+    fn from(file: File) -> Self {
+        Opened::Here(file)
+    }
+}
+
+impl Opened {
+    /// Which file it is: device (0 where it is read apart) and inode.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn identity(&self) -> io::Result<(u64, u64)> {
+        match self {
+            Opened::Here(file) => file.metadata().map(|found| (found.dev(), found.ino())),
+            Opened::Apart(file) => Ok((0, file.inode)),
+        }
+    }
+}
+
+/// As [`open`], for who reads it by [`Opened`].
+///
+/// # Errors
+/// As [`open`].
+pub fn open_any(path: &Path) -> io::Result<Opened> {
+    if apart::may_be_silent_at(path) {
+        Ok(Opened::Apart(apart::open(path)?))
+    } else {
+        open(path).map(Opened::Here)
+    }
+}
+
 /// Opens the regular file at a path, also through links: whose it is and which it is, the caller
 /// asks of the descriptor.
 ///
 /// # Errors
-/// The system's error, or that it is no regular file.
+/// The system's error, that it is no regular file, or that its file system does not answer.
 pub fn open(path: &Path) -> io::Result<File> {
-    checked(rustix::fs::openat(CWD, path, flags(), Mode::empty())?.into())
+    opened(path).map(|(file, _)| file)
+}
+
+/// As [`open`], with what the file system says of it: asked again, it may answer no more.
+///
+/// # Errors
+/// As [`open`].
+pub fn opened(path: &Path) -> io::Result<(File, Metadata)> {
+    if apart::may_be_silent_at(path) {
+        return checked(apart::open(path)?.into());
+    }
+    let path = path.to_owned();
+    patience::in_time(move || open_here(None, &path))
+}
+
+/// Links lead nowhere out of a `root`.
+fn open_here(root: Option<&OwnedFd>, path: &Path) -> io::Result<(File, Metadata)> {
+    let opened = match root {
+        Some(root) => openat2(root, path, flags(), Mode::empty(), ResolveFlags::IN_ROOT)?,
+        None => openat(CWD, path, flags(), Mode::empty())?,
+    };
+    checked(opened.into())
 }
 
 /// Opens the regular file of this name in an open directory. A link is an error.
@@ -86,8 +147,8 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// # Errors
 /// As [`open`].
 pub fn open_in(directory: impl AsFd, name: &Path) -> io::Result<File> {
-    let file = rustix::fs::openat(directory, name, flags() | OFlags::NOFOLLOW, Mode::empty())?;
-    checked(file.into())
+    let file = openat(directory, name, flags() | OFlags::NOFOLLOW, Mode::empty())?;
+    checked(file.into()).map(|(file, _)| file)
 }
 
 /// Whether the file system of a path may be one that other hosts have as well: then they share no
@@ -104,15 +165,16 @@ fn flags() -> OFlags {
     OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC
 }
 
-fn checked(file: File) -> io::Result<File> {
-    if !file.metadata()?.is_file() {
+fn checked(file: File) -> io::Result<(File, Metadata)> {
+    let found = file.metadata()?;
+    if !found.is_file() {
         return Err(io::Error::new(ErrorKind::InvalidInput, "it is not a regular file"));
     }
     let kind = rustix::fs::fstatfs(&file)?.f_type & 0xffff_ffff;
     if KERNELS.contains(&kind) {
         return Err(io::Error::new(ErrorKind::InvalidInput, "it is a file of the kernel"));
     }
-    Ok(file)
+    Ok((file, found))
 }
 
 /// Who else than root can change a file, in words; none if nobody can.
@@ -173,8 +235,29 @@ impl Rights {
     /// # Errors
     /// The system's error; that it is no regular file, is too large, or takes too long.
     pub fn read(&self, path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
-        let path = path.to_owned();
-        self.in_time(move || whole(&path, most_bytes))
+        self.read_in(None, path, most_bytes).map(|(bytes, _)| bytes)
+    }
+
+    /// The same of a path in another root directory (dwell's own where it is none), and when the
+    /// file was changed last.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn read_in(
+        &self,
+        root: Option<&Arc<OwnedFd>>,
+        path: &Path,
+        most_bytes: u64,
+    ) -> io::Result<(Vec<u8>, SystemTime)> {
+        if root.is_none() && apart::may_be_silent_at(path) {
+            let file = self.open_apart(path)?;
+            if file.len > most_bytes {
+                return Err(ErrorKind::FileTooLarge.into());
+            }
+            return Ok((file.all()?, file.modified));
+        }
+        let (root, path) = (root.cloned(), path.to_owned());
+        self.in_time(move || all(open_here(root.as_deref(), &path)?, most_bytes))
     }
 
     /// Opens the regular file at a path that a program of this user named, if that user may read
@@ -182,9 +265,30 @@ impl Rights {
     ///
     /// # Errors
     /// The system's error; that it is no regular file, or takes too long.
-    pub fn open(&self, path: &Path) -> io::Result<File> {
-        let path = path.to_owned();
-        self.in_time(move || open(&path))
+    pub fn open(&self, path: &Path) -> io::Result<Opened> {
+        self.open_in(None, path)
+    }
+
+    /// The same of a path in another root directory; dwell's own where it is none.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_in(&self, root: Option<&Arc<OwnedFd>>, path: &Path) -> io::Result<Opened> {
+        if root.is_none() && apart::may_be_silent_at(path) {
+            return self.open_apart(path).map(Opened::Apart);
+        }
+        let (root, path) = (root.cloned(), path.to_owned());
+        self.in_time(move || Ok(Opened::Here(open_here(root.as_deref(), &path)?.0)))
+    }
+
+    /// Opens a file of a file system with a server: that one may not answer.
+    fn open_apart(&self, path: &Path) -> io::Result<ApartFile> {
+        let groups = self.groups();
+        apart::open_after(path, || self.take(&groups))
+    }
+
+    fn groups(&self) -> Vec<Gid> {
+        self.groups.iter().map(|gid| Gid::from_raw(*gid)).collect()
     }
 
     /// What a file system in a program's hands may never answer.
@@ -192,12 +296,9 @@ impl Rights {
         &self,
         what: impl FnOnce() -> io::Result<T> + Send + 'static,
     ) -> io::Result<T> {
-        let (sender, receiver) = mpsc::channel();
-        let rights = self.clone();
         // In a thread of its own, which never gets its rights back.
-        let reader = std::thread::Builder::new().name("dwell-read".into());
-        reader.spawn(move || sender.send(rights.take().and_then(|()| what())))?;
-        receiver.recv_timeout(WITHIN).unwrap_or_else(|_| Err(ErrorKind::TimedOut.into()))
+        let rights = self.clone();
+        patience::in_thread(move || rights.take(&rights.groups()).and_then(|()| what()))
     }
 
     /// Does something with these rights and no others, in a thread of its own. The caller waits for
@@ -208,19 +309,19 @@ impl Rights {
     pub fn within<T: Send>(&self, what: impl FnOnce() -> T + Send) -> io::Result<T> {
         std::thread::scope(|scope| {
             let thread = std::thread::Builder::new().name("dwell-rights".into());
-            let done = thread.spawn_scoped(scope, move || self.take().map(|()| what()))?;
+            let done = thread.spawn_scoped(scope, move || self.take(&self.groups()).map(|()| what()))?;
             done.join().unwrap_or_else(|_| Err(io::Error::other("a thread of its own failed")))
         })
     }
 
-    /// Gives the calling thread these rights and no others, for good.
-    fn take(&self) -> io::Result<()> {
+    /// Gives the calling thread these rights and no others, for good. `groups` are its own: this
+    /// does not allocate.
+    fn take(&self, groups: &[Gid]) -> io::Result<()> {
         if rustix::process::geteuid().is_root() {
             if self.is_root() {
                 return Ok(());
             }
-            let groups: Vec<Gid> = self.groups.iter().map(|gid| Gid::from_raw(*gid)).collect();
-            rustix::thread::set_thread_groups(&groups)?;
+            rustix::thread::set_thread_groups(groups)?;
             set_of_files(libc::SYS_setfsgid, self.gid)?;
             set_of_files(libc::SYS_setfsuid, self.uid)?;
         }
@@ -246,14 +347,14 @@ fn set_of_files(call: libc::c_long, id: u32) -> io::Result<()> {
     if now == libc::c_long::from(id) { Ok(()) } else { Err(ErrorKind::PermissionDenied.into()) }
 }
 
-fn whole(path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
-    let file = open(path)?;
-    if file.metadata()?.len() > most_bytes {
+/// The content of a file, and when it was changed last.
+fn all((file, found): (File, Metadata), most_bytes: u64) -> io::Result<(Vec<u8>, SystemTime)> {
+    if found.len() > most_bytes {
         return Err(ErrorKind::FileTooLarge.into());
     }
     let mut bytes = Vec::new();
     file.take(most_bytes).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    Ok((bytes, found.modified()?))
 }
 
 /// The rights over files in proc_pid_status(5): the last of the four IDs is that of files.

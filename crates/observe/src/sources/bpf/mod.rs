@@ -68,7 +68,9 @@ mod wire;
 use crate::access;
 use crate::commands::Commands;
 use crate::settings::Watching;
+use crate::source_text::Roots;
 use crate::stacks::{self, Stacks};
+use crate::targets;
 use crate::threads::Threads;
 use alive::LookHere;
 use attach::AttachedPrograms;
@@ -87,7 +89,7 @@ pub(crate) use load::{WHY, loader, made_for};
 use mappings::Mappings;
 pub(crate) use maps::map;
 use model::counters::CountersObserved;
-use model::coverage::{Extent, Source};
+use model::coverage::{Extent, Source, THREADS};
 use model::disk_requests::DiskUses;
 use model::files::FileUses;
 use model::recording::{Cost, Sliced};
@@ -150,6 +152,16 @@ struct Counted {
     disk_requests: Seen<DiskUses>,
 }
 
+/// How many threads of these processes are not observed, as there is no room for them.
+fn missing_threads(pids: &BTreeSet<Pid>) -> Option<Source> {
+    let there: usize = pids.iter().map(|pid| targets::threads(*pid).len()).sum();
+    let room = THREADS_MAX as usize - 1;
+    (there > room).then(|| {
+        let why = format!("{} of {there} threads are not observed: there is room for {room}", there - room);
+        Source::partial(THREADS, why, "")
+    })
+}
+
 impl Bpf {
     /// Attaches everything, for a tree whose root is held and will enter `execve` next.
     pub(crate) fn start(root: Pid, cpus: &[u32], watching: &Watching) -> Result<Self, BpfRefusal> {
@@ -172,6 +184,7 @@ impl Bpf {
         let all: Vec<u32> = (0..BufferSizes::here(cpus).cpus).collect();
         let (look_here, pids, found) = alive::find(&mut bpf.ebpf, types.targets(), &all, listed)?;
         bpf.look_here = Some(look_here);
+        bpf.sources.extend(missing_threads(&pids));
         bpf.see_names(watching, &pids.iter().copied().collect::<Vec<_>>());
         bpf.roles = listeners::tell(&mut bpf.ebpf, &pids, monotonic_ns());
         for pid in pids {
@@ -445,6 +458,11 @@ impl Bpf {
         self.drain.close();
         self.stacks.rest(&self.threads, sink);
         self.stacks.names(|addresses| names::ask(&mut self.ebpf, addresses), sink);
+    }
+
+    /// The root directories in which programs see files.
+    pub(crate) fn roots(&self) -> Roots {
+        self.stacks.roots()
     }
 
     /// The users who could have written what files with code say.

@@ -31,6 +31,8 @@ pub(super) fn lines(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
     {
         said.push(format!("{} lost: the time around them is unexplained", counted(lost, "event")));
     }
+    let of_threads = coverage.sources.iter().filter(|source| source.name == model::coverage::THREADS);
+    said.extend(of_threads.map(|source| source.why.clone()));
     if doubts.unexplained {
         said.push(format!("{} of the time is unexplained", share(coverage.unexplained_ns, run.whole_ns())));
     }

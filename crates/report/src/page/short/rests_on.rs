@@ -32,11 +32,12 @@ pub(super) fn lines(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
     if !partial.is_empty() {
         item(Ink::Plain, format!("partial data: {}", names(&partial)));
     }
-    if none.is_empty() && partial.is_empty() && !coverage.sources.is_empty() {
-        match coverage.lost_events {
-            Seen::Value(lost) if lost > 0 => item(Ink::Warn, "data with gaps: events were lost".to_owned()),
-            _ => item(Ink::Dim, "complete data".to_owned()),
-        }
+    if matches!(coverage.lost_events, Seen::Value(lost) if lost > 0) {
+        item(Ink::Warn, "data with gaps: events were lost".to_owned());
+    } else if diagnosis.doubts.unexplained {
+        item(Ink::Warn, "data with gaps: much of the time is unexplained".to_owned());
+    } else if none.is_empty() && partial.is_empty() && !coverage.sources.is_empty() {
+        item(Ink::Dim, "complete data".to_owned());
     }
     match &coverage.lost_events {
         Seen::Value(0) => item(Ink::Dim, "no events lost".to_owned()),
