@@ -15,7 +15,8 @@
 #define MSG_ERRQUEUE 0x2000
 
 /* A port on which the tree listens. `net`: the address of its network namespace. 0: user space
- * found it, in one of the tree's: which one is known when the tree first receives or sends on that port. */
+ * found it, in one of the tree's: which one is known when the tree first receives or sends on that
+ * port. */
 struct listener { u64 net; u32 port; u32 pad; };
 struct { MAP_UINT(type, BPF_MAP_TYPE_HASH); MAP_UINT(map_flags, BPF_F_NO_PREALLOC); MAP_UINT(max_entries, 1024); MAP_TYPE(key, struct listener); MAP_TYPE(value, u32); } listeners SEC(".maps");
 
