@@ -154,7 +154,7 @@ pub(super) fn close(mut ended: TraceAtEnd, trailer: &Trailer, code: &Code) -> Cl
     };
     let Compared { cpu, runqueue, switches } = compared(&tree, &living);
     if let Some(requests) = std::mem::take(&mut tree.requests).finish() {
-        tables.requests = Seen::Value(requests.table(wall.start, &names, &code));
+        tables.requests = Seen::Value(requests.table(wall.start, &names, code));
     } else if connections.serves_none() {
         tables.requests = Seen::Absent;
     }

@@ -296,5 +296,6 @@ pub(crate) fn variant(event: &Event) -> &'static str {
         Event::FaultSampled { .. } => "FaultSampled",
         Event::Counted { .. } => "Counted",
         Event::Received { .. } => "Received",
+        Event::RequestKind { .. } => "RequestKind",
     }
 }
