@@ -113,6 +113,9 @@ const RARE: &[&str] = &[
     "on",
     "parameter_scan",
     "output",
+    "no_text",
+    "unit",
+    "slower_than",
 ];
 
 /// Options that are rare elsewhere, but not of this verb.
@@ -123,6 +126,7 @@ const COMMON: &[(&str, &str)] = &[
     ("ladder", "beside"),
     ("run", "max_overhead"),
     ("run", "source"),
+    ("attach", "slower_than"),
 ];
 
 /// The command with its help in shape.

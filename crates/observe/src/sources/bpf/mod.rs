@@ -127,8 +127,8 @@ pub(crate) struct Bpf {
     commands: Commands,
     /// The window, where it was attached to running processes.
     look_here: Option<LookHere>,
-    /// Which end serves of connections that were open before, to be passed on first.
-    roles: Vec<Event>,
+    /// Processes whose listeners are to be found, once the window has begun: that takes a while.
+    attached: BTreeSet<Pid>,
     /// What was counted at the end of a window: the observed processes continue.
     at_end: Option<Counted>,
     /// Bytes of files that were counted before the window.
@@ -186,10 +186,10 @@ impl Bpf {
         bpf.look_here = Some(look_here);
         bpf.sources.extend(missing_threads(&pids));
         bpf.see_names(watching, &pids.iter().copied().collect::<Vec<_>>());
-        bpf.roles = listeners::tell(&mut bpf.ebpf, &pids, monotonic_ns());
-        for pid in pids {
-            bpf.stacks.found(pid);
+        for pid in &pids {
+            bpf.stacks.found(*pid);
         }
+        bpf.attached = pids;
         for stack in sleepers::stacks(&found) {
             bpf.stacks.stack(monotonic_ns(), Box::new(stack));
         }
@@ -282,7 +282,7 @@ impl Bpf {
             threads: Threads::new(root),
             commands: Commands::default(),
             look_here: None,
-            roles: Vec::new(),
+            attached: BTreeSet::new(),
             at_end: None,
             file_bytes_before: 0,
             disk_requests_before: 0,
@@ -327,8 +327,11 @@ impl Bpf {
         let mut records = 0;
         let event = self.controller.begins();
         self.emit(event, sink);
-        for role in std::mem::take(&mut self.roles) {
-            self.emit(Some(role), sink);
+        let attached = std::mem::take(&mut self.attached);
+        if !attached.is_empty() {
+            for role in listeners::tell(&mut self.ebpf, &attached, monotonic_ns()) {
+                self.emit(Some(role), sink);
+            }
         }
         if let Some(at) = self.controller.noted().filter(|at| *at <= until) {
             records += self.hand_over(at, sink);
