@@ -126,7 +126,6 @@ const COMMON: &[(&str, &str)] = &[
     ("ladder", "beside"),
     ("run", "max_overhead"),
     ("run", "source"),
-    ("attach", "slower_than"),
 ];
 
 /// The command with its help in shape.
