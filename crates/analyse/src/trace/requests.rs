@@ -133,6 +133,7 @@ impl Requests {
             return;
         }
         self.lets_go(slot);
+        let unit = self.units.unit;
         let worker = self.worker(slot);
         let from = from.max(worker.until);
         if to <= from {
@@ -143,18 +144,17 @@ impl Requests {
             worker.blocked = None;
         }
         let is_new = worker.carries.as_ref().is_some_and(|carried| carried.ledger.parts.is_empty());
-        let part = match (self.units.unit, kind.0) {
+        let part = match (unit, kind.0) {
             (Unit::Cycle, State::Runqueue) if is_new => RELEASED_LATE,
             _ => part(kind),
         };
-        let worker = &mut self.workers[slot as usize];
         let of_several = worker.blocked == Some(true);
         let waits =
             !matches!(part.0, RequestTime::OnCpu | RequestTime::Thread(State::Runqueue | State::Throttled));
         let for_work = matches!(kind.0, State::Idle | State::Network);
         let mut of = None;
         // Between two cycles nothing is.
-        let between = self.units.unit == Unit::Cycle && kind.0 == State::Sleep;
+        let between = unit == Unit::Cycle && kind.0 == State::Sleep;
         if let Some(carried) = worker.carries.as_mut().filter(|_| !between) {
             // What it is woken for may be another request.
             let none = waits && of_several && (for_work || kind.0 == State::Sleep);
@@ -243,9 +243,8 @@ impl Requests {
             return;
         }
         if let Some(Carried { request, ledger, .. }) = self.worker(slot).carries.take() {
-            if let Some(mut of) = self.open.remove(&request) {
+            if let Some(of) = self.open.get_mut(&request) {
                 (of.answered, of.left) = (Some((from, from)), Some(ledger));
-                self.open.insert(request, of);
             }
             self.finishes(request);
         }
