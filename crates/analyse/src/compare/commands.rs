@@ -22,6 +22,10 @@ use watch::Watch;
 /// Failures in a row after which a command is not run again: as many runs as could have decided.
 const FAILURES_MAX: usize = 7;
 
+/// Where the difference changed, and the interval holds what it was at first and over all.
+const MOVED: &str = "the difference changed while it was measured: its interval holds what the first pairs \
+                     have and what all of them have";
+
 /// The fewest pairs that can decide, where it is looked at after each.
 pub fn pairs_min(settings: &CompareSettings, commands: usize) -> usize {
     let alpha = alpha_of_each(settings, commands);
@@ -137,7 +141,10 @@ impl Comparer {
         let floor_ns = summary::floor(sitting.empty_ns);
         let mut limits = sitting.limits;
         limits.extend(summary.limits(&commands, &floor_ns));
-        let comparisons = self.watches.iter().map(|watch| self.change(watch)).collect();
+        let comparisons: Vec<_> = self.watches.iter().map(|watch| self.change(watch)).collect();
+        if self.watches.iter().any(|watch| watch.moved() && watch.ratio().is_some()) {
+            limits.push(MOVED.to_owned());
+        }
         let mut comparison = Comparison {
             schema: SCHEMA_COMPARE.to_owned(),
             dwell: sitting.dwell,

@@ -160,6 +160,26 @@ fn a_difference_that_changes_meanwhile_is_no_verdict() {
 }
 
 #[test]
+fn a_change_that_is_small_beside_the_difference_leaves_the_verdict() {
+    // A host so quiet that the interval is a thousandth wide, and then a hundredth less.
+    let mut random = Random::new(5);
+    let mut comparer = Comparer::new(settings(None), 2);
+    for block in 0..=400 {
+        let times = if block <= 60 { 2.80 } else { 2.77 };
+        let mut took = |ms: f64| ms * MS * (1.0 + 0.001 * normal(&mut random));
+        let runs = [run(0, block, block % 2, took(11.2)), run(1, block, 1 - block % 2, took(11.2 * times))];
+        comparer.add(&runs);
+    }
+    let (ratio, change) = comparer.standing()[0];
+    let ratio = ratio.unwrap();
+    assert!(ratio.lo < 2.773 && ratio.hi > 2.795, "both: {ratio:?}");
+    assert_eq!(change, Change::More);
+    let found = comparer.conclude(sitting(2));
+    assert_eq!((found.comparisons[0].verdict, found.comparisons[0].ratio), (Change::More, Some(ratio)));
+    assert!(found.limits.iter().any(|limit| limit == MOVED), "{:?}", found.limits);
+}
+
+#[test]
 fn a_small_difference_is_undecided_and_says_what_it_would_take() {
     let comparer = compared(&[10.0, 10.1], 0.03, settings(None), 10);
     assert!(!comparer.is_decided());

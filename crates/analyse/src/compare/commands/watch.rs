@@ -85,14 +85,12 @@ impl Watch {
         self.bounds.all_mut().for_each(|bound| bound.add(difference, full));
     }
 
-    /// What the pairs allow to say: of a fixed number of pairs by their interval.
+    /// What the pairs allow to say: of a fixed number of pairs, and of a difference that changed, by
+    /// their interval.
     pub(super) fn judged(&self, ratio: Option<EstimateInterval>) -> Change {
-        if self.fixed {
-            self.verdict_of(ratio)
-        } else if self.moved() {
-            Change::Undecided
-        } else {
-            self.verdict()
+        match self.fixed || self.moved() {
+            true => self.verdict_of(ratio),
+            false => self.verdict(),
         }
     }
 
@@ -124,16 +122,25 @@ impl Watch {
         }
     }
 
-    /// B by A. None while an end is open, and where the pairs contradict each ratio.
+    /// B by A. None while an end is open, and where the difference changed so much that what the
+    /// pairs had at first and what all of them have are no verdict together.
     pub(super) fn ratio(&self) -> Option<EstimateInterval> {
-        self.interval_of_ratio().filter(|ratio| !self.contradicts(ratio))
+        let ratio = self.interval_of_ratio()?;
+        if !self.contradicts(&ratio) {
+            return Some(ratio);
+        }
+        let differences: Vec<f64> = self.sequence.values().collect();
+        let (lo, hi) = signed_rank(&differences, self.alpha)?;
+        let both = EstimateInterval { lo: ratio.lo.min(lo.exp()), hi: ratio.hi.max(hi.exp()), ..ratio };
+        (self.verdict_of(Some(both)) != Change::Undecided).then_some(both)
     }
 
     /// Whether the difference changed while it was measured, by more than the pairs allow to say:
-    /// those at first rule out what those later have. Looked at after each pair, the interval is
-    /// then of no use: it leaves the estimate out, or goes beyond the margin of a verdict that was
-    /// reached from both sides, at two times.
-    fn moved(&self) -> bool {
+    /// those at first rule out what all of them have. The interval that is looked at after each
+    /// pair is then of no use: it leaves the estimate out, or goes beyond the margin of a verdict
+    /// that was reached from both sides, at two times. On a quiet host it is so narrow that a change
+    /// of a thousandth is enough.
+    pub(super) fn moved(&self) -> bool {
         self.interval_of_ratio().is_some_and(|ratio| self.contradicts(&ratio))
     }
 
@@ -193,7 +200,7 @@ impl Watch {
                  be the short ones"
             ));
         }
-        if self.moved() {
+        if self.moved() && self.ratio().is_none() {
             reasons.push(
                 "the difference changed while it was measured: the first pairs rule out what the later \
                  ones have; measure again while the host is quiet, or with --warmup 20"
