@@ -1,6 +1,7 @@
 //! The requests of a server: every one is counted, its time is what its client waited, and what was
 //! planted in a few of them is what these have more.
 
+use crate::export;
 use crate::support::window::{self, Alive, ensure, hold};
 use crate::support::{self, MS, Told};
 use serde_json::Value;
@@ -196,7 +197,15 @@ fn requests_are_told_by_what_they_ask_for_and_nothing_else_is_kept() {
         ensure(told.page.contains("GET /sleep/{n}"), "the page has them", &told)?;
         ensure(!told.run.to_string().contains("secret"), "nothing else is kept", &told)?;
         let finding = &told.run["requests"]["findings"][0];
-        ensure(finding["of"] == "slow", "what slow ones have more is found", &told)
+        ensure(finding["of"] == "slow", "what slow ones have more is found", &told)?;
+        // Slow ones are traces and tracks in the libraries of those who show them.
+        let path = support::fresh("kinds-kept.json");
+        std::fs::write(&path, told.run.to_string()).unwrap();
+        let slowest = told.run["requests"]["slowest"].as_array().map_or(0, Vec::len);
+        let (otlp, perfetto) = (export::read("otlp", &path), export::read("perfetto", &path));
+        ensure(otlp["traces"] == slowest, &format!("a trace each: {otlp}"), &told)?;
+        let names = perfetto["names"].to_string();
+        ensure(names.contains("GET /sleep/{n}, ") && perfetto["unknown"] == 0, &names, &told)
     });
 }
 
