@@ -116,8 +116,8 @@ impl Maker<'_> {
         Ok(made)
     }
 
-    /// The spans of the critical path, by the recording of a run. A window has none, and what cannot
-    /// be read keeps nothing else from being sent.
+    /// The spans of the critical path, by the recording of a run. A window has none, and what
+    /// cannot be read keeps nothing else from being sent.
     fn path(&self, path: &Path) -> Vec<Message> {
         let replayed = || {
             let reader = recordings::open(path, self.keeper).ok()??;

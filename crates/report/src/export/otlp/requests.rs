@@ -1,5 +1,5 @@
-//! Slow requests of a server, a trace each: a span for the request, and one in it for each stretch of
-//! its time, without gaps.
+//! Slow requests of a server, a trace each: a span for the request, and one in it for each stretch
+//! of its time, without gaps.
 
 use super::span::{SERVER, Span, Trace, number, text};
 use crate::clean::clean;
