@@ -141,7 +141,7 @@ impl Trace {
             // As a rule recorded at the end, about what was before.
             Event::Established { ends, serves, .. } => self.names.roles.observe(*ends, *serves),
             Event::Connection(connection) => {
-                self.connections.observe(connection);
+                self.connections.observe(connection, &self.names.roles);
                 if connection.closed {
                     self.tree.requests.closed(connection.ends);
                 }
