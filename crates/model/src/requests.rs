@@ -32,9 +32,10 @@ pub struct Requests {
     /// a rule since events were lost. In no other figure.
     #[serde(default)]
     pub not_followed: u64,
-    /// Requests that began and were counted, but not followed, so that following them takes no more than the
-    /// bound of overhead: chance has left them out. Latencies, bins, kinds and parts are those of a
-    /// random sample then, in which each request was with the same chance; the bins have its number.
+    /// Requests that began and were counted, but not followed, so that following takes no more than
+    /// the bound of overhead: chance has left them out. Latencies, bins, kinds and parts are those
+    /// of a random sample then, in which each request was with the same chance; the bins sum to its
+    /// size.
     #[serde(default)]
     pub left_out: u64,
     /// Threads that answered them.

@@ -190,7 +190,7 @@ fn requests_of_busy_times_count_as_much_as_those_of_quiet_ones() {
     let all = story.ends();
     let all = requests(&all);
     assert_eq!(all.times, 200, "that many were followed");
-    // (100 + 800)^2 / (100 + 100 * 64): an even draw of so many tells as much.
+    // (100 + 800)^2 / (100 + 100 * 64): an even draw of that many tells as much.
     let drawn: u64 = all.bins.iter().map(|bin| bin.times).sum();
     assert_eq!(drawn, 125);
     let slow: u64 = all.bins.iter().filter(|bin| bin.ns_min > 30 * US).map(|bin| bin.times).sum();

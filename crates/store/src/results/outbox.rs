@@ -74,9 +74,9 @@ pub struct NewBatch {
     pub items: Vec<NewItem>,
 }
 
-/// A lease that ends later than this was given by a clock that has been set back since: longer than
-/// any that a caller asks for. It is not the caller's own lease: another may ask for a longer one, or
-/// have taken one since the caller looked at the clock.
+/// A lease that ends later than this was given by a clock that has been set back since: longer
+/// than any that a caller asks for. It is not the caller's own: another may ask for a longer one,
+/// or have taken one since the caller looked at the clock.
 const LEASE_MAX_MS: u64 = 3_600_000;
 
 /// A batch on which the caller has the lease.

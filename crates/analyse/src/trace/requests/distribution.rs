@@ -123,7 +123,7 @@ impl Distribution {
     }
 
     /// Requests were drawn at random, more of them while there were few: busy times, which have the
-    /// slow ones, would count too little. So of those that are kept a sample is drawn by what each
+    /// slow ones, would count too little. So a sample of the kept ones is drawn by what each
     /// stands for (systematic resampling: G. Kitagawa, 1996), of as many as an even draw would need
     /// to tell as much (L. Kish, 1965). All figures but `times` and the longest are of these.
     fn draws_evenly(&mut self) {

@@ -1,6 +1,6 @@
-//! How many requests are followed: all, until that would take more than the bound of overhead, then
-//! one of 2, 4, 8 and so on. The kernel half draws (`received.h`), says of each which chance it had,
-//! and counts the others.
+//! How many requests are followed: all, until that would take more than the bound of overhead,
+//! then one of 2, 4, 8 and so on. The kernel half draws (`received.h`), says of each which chance
+//! it had, and counts the others.
 
 use super::wire::Setting;
 use super::{cost, maps};

@@ -9,7 +9,7 @@ use model::Run;
 use model::requests::{Requests, SlowRequest, Unit};
 
 /// What is not in it.
-pub(super) const LEFT_OUT: &str = "of requests it has the slowest of those that were followed, 20 at most; when they began is as exact as the \
+pub(super) const LEFT_OUT: &str = "of requests it has the slowest followed ones, 20 at most; when they began is as exact as the \
      start of the result";
 
 /// The spans; none of a program that answered no request.
