@@ -136,6 +136,15 @@ pub(super) const LOCKS_APART: &[NamePattern] = &[
     Method("RawRwLock", "_slow"),
 ];
 
+/// What a runtime has between its lock and the method that takes it: stubs of the JVM's compilers.
+pub(super) const LOCK_STUBS: &[NamePattern] = &[
+    Is("complete_monitor_locking_Java"),
+    Has("Runtime1::monitorenter"),
+    Method("monitorenter", "Runtime1 stub"),
+    Has("SharedRuntime::"),
+    Has("InterpreterRuntime::"),
+];
+
 /// Semaphores: functions that sleep for a lock, unless those that called them wait for work with
 /// it.
 pub(super) const SEMAPHORES: &[NamePattern] = &[

@@ -18,6 +18,7 @@ use crate::bounded::Bounded;
 use crate::classify::{Evidence, classify};
 use crate::code::Code;
 use crate::connections::Connections;
+use crate::peer_processes;
 use crate::counted::{CounterHit, Sampled};
 use crate::for_work::{HELD_NS_MAX, is_idle};
 use crate::keys::{ReasonKey, TargetKey};
@@ -174,7 +175,7 @@ pub(super) fn close(mut ended: TraceAtEnd, trailer: &Trailer, code: &Code) -> Cl
         ),
         window: window.map(|attached| self::window(attached.target, &members(&tree, &idle))),
     };
-    tables.connections = Seen::Value(connections.rows());
+    tables.connections = Seen::Value(peer_processes::of(connections.rows(), &trailer.peer_processes));
     tables.lookups = Seen::Value(names.lookups.rows());
     tables.files = file_rows::table(trailer, &names, &pieces.threads);
     tables.disk_requests = disk_requests::table(trailer, &names, &pieces.threads);

@@ -3,11 +3,14 @@
 use crate::judge::Evidence;
 use model::run::{WAITING_THREADS_MAX, WaitRow};
 use model::sentence::Piece::{Count, Name};
-use model::wait::StackFrame;
+use model::wait::{FrameKind, StackFrame};
 use model::{Sentence, say};
 
 /// `put (store.c:41)`.
 pub(super) fn frame(frame: &StackFrame) -> Sentence {
+    if matches!(frame.kind, FrameKind::Unnamed(_)) {
+        return say!("JIT code without names");
+    }
     match &frame.source {
         Some((file, line)) => say!(Name(format!("{} ({file}:{line})", frame.function))),
         None => say!(Name(frame.function.clone())),

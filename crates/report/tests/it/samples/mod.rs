@@ -678,6 +678,8 @@ pub(crate) fn crawler() -> Run {
         delayed_ack: None,
         turns: None,
         opening: None,
+        process: None,
+        process_does: None,
         dialogue: None,
     };
     let (waits, of_waits, total_ns, other_ns, write_bytes_mean) = (20, 21, 820 * MS, 0, 38);
