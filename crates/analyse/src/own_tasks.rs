@@ -2,7 +2,7 @@
 //! wait of a thread, and what dwell follows are threads.
 
 use model::run::WaitRow;
-use model::wait::StackFrame;
+use model::wait::{StackFrame, WaitTarget};
 
 /// Functions in which threads of Go's scheduler wait.
 const GO: &[&str] = &["findRunnable", "mPark", "mstart", "notesleep", "schedule", "stopm", "sysmon"];
@@ -10,13 +10,15 @@ const GO: &[&str] = &["findRunnable", "mPark", "mstart", "notesleep", "schedule"
 /// What is not seen of the tasks of such a runtime, where the program has one. `answers`: it answers
 /// requests.
 pub(crate) fn note(waits: &[WaitRow], answers: bool) -> Option<String> {
-    let has = |is: fn(&StackFrame) -> bool| waits.iter().flat_map(|wait| wait.stack.value()).flatten().any(is);
-    if has(is_go) {
+    let is_in = |wait: &WaitRow, is: fn(&StackFrame) -> bool| wait.stack.value().into_iter().flatten().any(is);
+    if waits.iter().any(|wait| is_in(wait, is_go)) {
         let seen = "waits of goroutines (locks, channels, timers) are not seen, only those of threads";
         let of_requests = "; nor is what one hands to another: a request's time may stand with another one";
         return Some(format!("{seen}{}", if answers { of_requests } else { "" }));
     }
-    (answers && has(is_asyncio)).then(|| {
+    // A program may have such a loop for something else, as gunicorn has.
+    let serves = |wait: &&WaitRow| matches!(wait.on, WaitTarget::Tcp(_));
+    (answers && waits.iter().filter(serves).any(|wait| is_in(wait, is_asyncio))).then(|| {
         "asyncio's tasks are not followed: with several under way, a request's time may stand with another one"
             .to_owned()
     })
@@ -36,7 +38,8 @@ mod tests {
     use super::*;
     use crate::judge::samples::{wait, waiting};
     use model::recording::Language;
-    use model::wait::{FrameKind, WaitTarget};
+    use model::network::Endpoint;
+    use model::wait::FrameKind;
     use model::{Seen, State};
 
     fn waits(language: Language, function: &str, file: &str) -> Vec<WaitRow> {
@@ -55,7 +58,9 @@ mod tests {
         let go = waits(Language::Native, "runtime.findRunnable", "proc.go");
         assert!(note(&go, false).unwrap().contains("goroutines"));
         assert!(note(&go, true).unwrap().contains("request"));
-        let asyncio = waits(Language::Python, "BaseEventLoop._run_once", "base_events.py");
+        let mut asyncio = waits(Language::Python, "BaseEventLoop._run_once", "base_events.py");
+        assert_eq!(note(&asyncio, true), None, "it serves nothing");
+        asyncio[0].on = WaitTarget::Tcp(Endpoint::read("127.0.0.1:80").unwrap());
         assert!(note(&asyncio, true).unwrap().contains("asyncio"));
         assert_eq!(note(&asyncio, false), None);
         assert_eq!(note(&waits(Language::Native, "runtime.mine", "a.c"), true), None);

@@ -130,11 +130,18 @@ fn contended<'a>(waits: impl Iterator<Item = (usize, &'a WaitRow)>) -> Vec<Conte
         let Some(taken) = takes_lock_in(stack) else { continue };
         let sleeps_apart = sleeps_apart(stack);
         let process = |wait: &WaitRow| wait.threads.first().map(|thread| thread.pid);
+        // What a JVM still interprets at first, or anew, is a method that has a name elsewhere.
+        let is_at = |of: &StackFrame| of == taken || places::is_interpreted(of) || places::is_interpreted(taken);
         let is_same = |of: &&mut Contended<'_>| {
-            sleeps_apart && of.sleeps_apart && of.taken == taken && process(&of.waits) == process(wait)
+            sleeps_apart && of.sleeps_apart && is_at(of.taken) && process(&of.waits) == process(wait)
         };
         match all.iter_mut().find(is_same) {
-            Some(of) => add(of.waits.to_mut(), wait),
+            Some(of) => {
+                if places::is_interpreted(of.taken) {
+                    of.taken = taken;
+                }
+                add(of.waits.to_mut(), wait);
+            }
             None => all.push(Contended { row, waits: Cow::Borrowed(wait), taken, sleeps_apart }),
         }
     }
