@@ -10,7 +10,8 @@ const GO: &[&str] = &["findRunnable", "mPark", "mstart", "notesleep", "schedule"
 /// What is not seen of the tasks of such a runtime, where the program has one. `answers`: it answers
 /// requests.
 pub(crate) fn note(waits: &[WaitRow], answers: bool) -> Option<String> {
-    let is_in = |wait: &WaitRow, is: fn(&StackFrame) -> bool| wait.stack.value().into_iter().flatten().any(is);
+    let is_in =
+        |wait: &WaitRow, is: fn(&StackFrame) -> bool| wait.stack.value().into_iter().flatten().any(is);
     if waits.iter().any(|wait| is_in(wait, is_go)) {
         let seen = "waits of goroutines (locks, channels, timers) are not seen, only those of threads";
         let of_requests = "; nor is what one hands to another: a request's time may stand with another one";
@@ -37,8 +38,8 @@ fn is_asyncio(frame: &StackFrame) -> bool {
 mod tests {
     use super::*;
     use crate::judge::samples::{wait, waiting};
-    use model::recording::Language;
     use model::network::Endpoint;
+    use model::recording::Language;
     use model::wait::FrameKind;
     use model::{Seen, State};
 

@@ -9,8 +9,8 @@ mod name_patterns;
 use model::recording::Language;
 use model::wait::StackFrame;
 use name_patterns::{
-    BEGINS, CONDITIONS, LOCK_STUBS, LOCKS, LOCKS_APART, LOOPS, NO_LOCKS, SCRIPT_LOCKS, SEMAPHORES, SLEEPS, TAKES, WORK,
-    is_in, undecorated,
+    BEGINS, CONDITIONS, LOCK_STUBS, LOCKS, LOCKS_APART, LOOPS, NO_LOCKS, SCRIPT_LOCKS, SEMAPHORES, SLEEPS,
+    TAKES, WORK, is_in, undecorated,
 };
 
 /// What a wait is for.

@@ -91,7 +91,10 @@ impl Peers {
                 meanwhile: (ns >= USE_NS_MIN && !processes.is_empty()).then(|| PeerUse {
                     ns,
                     cpu_ns: has.cpu_ns.saturating_sub(peer.had.cpu_ns),
-                    disk_bytes: has.disk_bytes.zip(peer.had.disk_bytes).map(|(has, had)| has.saturating_sub(had)),
+                    disk_bytes: has
+                        .disk_bytes
+                        .zip(peer.had.disk_bytes)
+                        .map(|(has, had)| has.saturating_sub(had)),
                 }),
                 processes,
             })
@@ -105,7 +108,9 @@ impl Peers {
 fn of_this_host(ends: &SocketEnds) -> Option<Endpoint> {
     let address = std::net::Ipv6Addr::from(ends.remote);
     let loopback = address.is_loopback() || address.to_ipv4_mapped().is_some_and(|v4| v4.is_loopback());
-    let is_here = ends.protocol == TCP && (1..ends.local_port).contains(&ends.remote_port) && (loopback || ends.remote == ends.local);
+    let is_here = ends.protocol == TCP
+        && (1..ends.local_port).contains(&ends.remote_port)
+        && (loopback || ends.remote == ends.local);
     is_here.then(|| Endpoint::new(ends.remote, ends.remote_port))
 }
 
@@ -184,8 +189,10 @@ mod tests {
         let (found, of_own) = (look(&[]), look(&[listener.id()]));
         listener.kill().and_then(|()| listener.wait()).expect("it ends");
         let [peer] = &found[..] else { panic!("{found:?}") };
-        assert_eq!((peer.pid, &peer.remote, &peer.processes),
-            (listener.id(), &format!("127.0.0.1:{port}"), &vec![listener.id()]));
+        assert_eq!(
+            (peer.pid, &peer.remote, &peer.processes),
+            (listener.id(), &format!("127.0.0.1:{port}"), &vec![listener.id()])
+        );
         assert!(peer.meanwhile.is_some());
         assert!(of_own.is_empty());
     }

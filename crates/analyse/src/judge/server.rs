@@ -14,8 +14,9 @@ pub(super) fn port(run: &Run) -> Option<u16> {
         return None;
     }
     let rows = run.tables.connections.value().map_or(&[][..], Vec::as_slice);
-    let own_client =
-        |port: u16, row: &ConnectionRow| row.began == ConnectionOrigin::Opened && port_of(&row.remote) == Some(port);
+    let own_client = |port: u16, row: &ConnectionRow| {
+        row.began == ConnectionOrigin::Opened && port_of(&row.remote) == Some(port)
+    };
     let waits = run.waits.iter().filter(|wait| wait.reason == State::Idle);
     let ports = waits.filter_map(|wait| match &wait.on {
         WaitTarget::Tcp(end) if wait.threads.first().is_some_and(|most| most.ns * 2 >= run.wall_ns) => {

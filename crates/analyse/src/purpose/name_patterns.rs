@@ -248,6 +248,9 @@ pub(super) const WORK: &[NamePattern] = &[
     // Python's queues and loops.
     Script("get", "queue.py"),
     Script("get", "queues.py"),
+    Script("_handle_results", "pool.py"),
+    Script("_wait_for_updates", "pool.py"),
+    Script("wait_result_broken_or_wakeup", "process.py"),
     Is("queue_SimpleQueue_get_impl"),
     Is("queue_SimpleQueue_get"),
     // The same without symbols: there is nothing else in the module that waits. Whoever takes a

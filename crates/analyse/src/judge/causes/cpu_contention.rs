@@ -122,9 +122,9 @@ fn behind_others(evidence: &Evidence<'_>, queue: &RunQueue, ns: Ns) -> Finding {
     let own = all(&mut programs().take(NAMED).filter(is_peer));
     let strangers = all(&mut programs().take(NAMED).filter(|other| !is_peer(other)));
     let change = match (own, strangers) {
-        (Some(own), None) => say!("ask less of ").and(own).and(say!(
-            ", which serves this program and has to run as well, or let both use more CPUs"
-        )),
+        (Some(own), None) => say!("ask less of ")
+            .and(own)
+            .and(say!(", which serves this program and has to run as well, or let both use more CPUs")),
         (_, who) => say!("stop or move ")
             .and(who.unwrap_or_else(|| say!("the other programs")))
             .and(say!(", or give other programs less CPU time: nice, cpu.weight, taskset")),

@@ -131,7 +131,8 @@ fn contended<'a>(waits: impl Iterator<Item = (usize, &'a WaitRow)>) -> Vec<Conte
         let sleeps_apart = sleeps_apart(stack);
         let process = |wait: &WaitRow| wait.threads.first().map(|thread| thread.pid);
         // What a JVM still interprets at first, or anew, is a method that has a name elsewhere.
-        let is_at = |of: &StackFrame| of == taken || places::is_interpreted(of) || places::is_interpreted(taken);
+        let is_at =
+            |of: &StackFrame| of == taken || places::is_interpreted(of) || places::is_interpreted(taken);
         let is_same = |of: &&mut Contended<'_>| {
             sleeps_apart && of.sleeps_apart && is_at(of.taken) && process(&of.waits) == process(wait)
         };

@@ -224,7 +224,8 @@ fn next(
 /// The peer's own time is seen where it runs.
 fn peer(evidence: &Evidence<'_>, end: Endpoint) -> Sentence {
     let rows = evidence.run.tables.connections.value().map_or(&[][..], Vec::as_slice);
-    let process = rows.iter().filter(|row| row.remote == end.to_string()).find_map(|row| row.process.as_ref());
+    let process =
+        rows.iter().filter(|row| row.remote == end.to_string()).find_map(|row| row.process.as_ref());
     if let Some(process) = process {
         let (pid, name) = (process.pid.to_string(), process.name.clone());
         let attach = say!("dwell attach ", Name(pid), " --for 10s, while this runs, shows what ");

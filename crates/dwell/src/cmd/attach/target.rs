@@ -114,7 +114,9 @@ fn by_name(name: &str) -> anyhow::Result<(Pid, String)> {
             [] => "a PID, a name as in `ps -e`, a script's name such as server.py, or :PORT".to_owned(),
             near => report::clean(&near.join(", "), true),
         };
-        bail!("no process is called {name:?}, and none runs a script of this name or has it on its command line\ntry: {try_these}");
+        bail!(
+            "no process is called {name:?}, and none runs a script of this name or has it on its command line\ntry: {try_these}"
+        );
     }
     one_tree(&found, name, &format!("are called {name:?}"))
 }

@@ -36,7 +36,9 @@ pub(super) fn lines(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
     if doubts.unexplained {
         said.push(format!("{} of the time is unexplained", share(coverage.unexplained_ns, run.whole_ns())));
     }
-    said.extend(functions::names_missing(run).map(|remedy| format!("JIT code has no names; for them: {remedy}")));
+    said.extend(
+        functions::names_missing(run).map(|remedy| format!("JIT code has no names; for them: {remedy}")),
+    );
     let mismatches: Vec<&str> =
         coverage.checks.iter().filter(|check| !check.agrees).map(|check| check.what.as_str()).collect();
     if !mismatches.is_empty() {
