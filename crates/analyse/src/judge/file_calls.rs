@@ -180,7 +180,8 @@ mod tests {
     fn who_waits_for_work_in_a_call_has_none_less_by_fewer_calls() {
         let mut run = run(&[(State::Kernel, 300), (State::Idle, 700)]);
         let waits = Reason::Wait(WaitCall::Syscall("read".into()), WaitTarget::Pipe(Seen::Absent));
-        run.path = vec![step(State::Kernel, Reason::Syscall("read".into()), 300), step(State::Idle, waits, 700)];
+        run.path =
+            vec![step(State::Kernel, Reason::Syscall("read".into()), 300), step(State::Idle, waits, 700)];
         let profile = Profile::default();
         let evidence = Evidence::of(Tier::Bpf, &run, &profile);
         assert_eq!(evidence.path_ns_in(&"read".into()), 300);

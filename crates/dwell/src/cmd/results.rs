@@ -169,11 +169,16 @@ pub(super) fn comparand(path: &Path, keeper: &ResultStore) -> anyhow::Result<Com
     if report::html::is_page(&bytes) {
         return one(path, of_page(path, &bytes)?).map(Comparand::Own);
     }
-    let failed = match own(path, &bytes, ANY) {
+    let text = String::from_utf8_lossy(&bytes);
+    let unquoted = import::unquoted(&text);
+    // As it was written, where that can be read: an error is told of the file.
+    let failed = match own(path, &bytes, ANY)
+        .or_else(|error| own(path, unquoted.as_bytes(), ANY).map_err(|_| error))
+    {
         Ok(unread) => return Ok(Comparand::Own(unread)),
         Err(failed) => failed,
     };
-    match import::import(&String::from_utf8_lossy(&bytes)) {
+    match import::import(&text) {
         Ok(comparable) => Ok(Comparand::Other(Box::new(comparable))),
         // Broken JSON of no known tool may well be dwell's.
         Err(import::Error::Unknown | import::Error::Line { .. })

@@ -20,6 +20,9 @@ use model::{Ns, Seen};
 /// What may change a figure between two measurements.
 const NOISE: &str = "another day, load or neighbour";
 
+/// What is more probable than this needs no number: it is what chance gives.
+const LIKELY: f64 = 0.5;
+
 /// The page, with a newline after each line.
 pub fn terminal(diff: &WakeComparison, look: Look) -> String {
     joined(&parts(diff, look))
@@ -74,8 +77,14 @@ fn origin(origin: &MeasurementOrigin) -> String {
 }
 
 fn top(diff: &WakeComparison, look: Look) -> Vec<Line> {
-    let mut lines = parts::origin("A", &origin(&diff.a), "", look);
-    lines.extend(parts::origin("B", &origin(&diff.b), "", look));
+    let alike = (&diff.a.host, &diff.a.kernel) == (&diff.b.host, &diff.b.kernel);
+    let side = |side: &str, of: &MeasurementOrigin, name: &str| {
+        let name = if alike && !name.is_empty() { format!("{name}: ") } else { String::new() };
+        parts::origin(side, &format!("{name}{}", origin(of)), "", look)
+    };
+    let [name_a, name_b] = &diff.names;
+    let mut lines = side("A", &diff.a, name_a);
+    lines.extend(side("B", &diff.b, name_b));
     lines.extend(differences(&diff.differences, look));
     lines
 }
@@ -210,11 +219,12 @@ fn remarks(case: &CaseDiff, look: Look) -> Vec<Line> {
         let text = format!("{n} of {one} {verb} a higher {whose} than any of {other}");
         let line = Line::new(look).add(Ink::Plain, &text);
         let line = match &maxima.chance {
-            Seen::Value(chance) => line.add(
+            Seen::Value(chance) if *chance < LIKELY => line.add(
                 Ink::Dim,
                 &format!("; if both were alike, the probability of that would be {}", share_of_one(*chance)),
             ),
-            _ => line,
+            Seen::Value(_) => line.add(Ink::Dim, ", as two that are alike have it more often than not"),
+            Seen::Absent | Seen::Unseen(_) => line,
         };
         lines.extend(line.wrap(GAP));
     }

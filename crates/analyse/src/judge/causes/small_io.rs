@@ -107,8 +107,7 @@ fn waited_for(evidence: &Evidence<'_>, row: &CallRow) -> u64 {
         None => false,
     };
     // A timer's descriptor sleeps, and a pool without work is idle.
-    let of_others =
-        |state: State| state == State::Idle || (state.waits() && !matches!(state, State::Disk));
+    let of_others = |state: State| state == State::Idle || (state.waits() && !matches!(state, State::Disk));
     let waits = evidence.run.waits.iter().filter(|wait| of_others(wait.reason) && takes(wait));
     let would_block = match written {
         true => evidence.calls_named(READS).iter().map(|(_, read)| would_block(read)).sum(),
