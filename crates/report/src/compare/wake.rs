@@ -10,8 +10,10 @@ use crate::wake::chart::bars_on;
 use crate::wake::columns::Axis;
 use crate::wake::picture::PLAIN;
 use crate::wake::plots::{PAPER, PlotInfo, Series, caveats, draw, head};
+use crate::wake::table::of_threads;
 use model::compare::wake::{
-    CaseDiff, CaseName, FigureInterval, Maxima, MeasurementOrigin, Quantile, WORDS, WakeComparison,
+    CaseDiff, CaseName, Comparable, FigureInterval, Maxima, MeasurementOrigin, Quantile, SettingText, WORDS,
+    WakeComparison,
 };
 use model::compare::{Change, Difference};
 use model::wake::Wakes;
@@ -55,6 +57,29 @@ pub(crate) fn parts(diff: &WakeComparison, look: Look) -> Vec<Vec<Line>> {
         parts.push(caveat(WORDS, &margin, NOISE, look));
     }
     parts
+}
+
+/// The page of what another tool measured, with a newline after each line.
+pub fn one(result: &Comparable, look: Look) -> String {
+    let settings = |of: &[SettingText]| -> Vec<Line> {
+        let said: Vec<String> = of.iter().map(|one| format!("{} {}", one.what, one.value)).collect();
+        if said.is_empty() { Vec::new() } else { Line::new(look).add(Ink::Dim, &said.join(", ")).wrap(GAP) }
+    };
+    let mut top = Line::new(look).add(Ink::Bold, &origin(&result.origin)).wrap(GAP);
+    top.extend(settings(&result.settings));
+    let mut parts = vec![top];
+    for case in &result.cases {
+        parts.push(settings(&case.settings));
+        parts.push(of_threads(&case.all, &case.threads, None, look));
+        let bins = &case.all.histogram[..];
+        if let Some(axis) = Axis::of(&[bins], None).filter(|_| !bins.is_empty()) {
+            let title = format!("{} by latency", counted(case.all.cycles, "wake-up"));
+            parts.push(bars_on(axis, &title, bins, None, look));
+        }
+    }
+    let limit = |limit: &String| paragraphs(Line::new(look).add(Ink::Warn, "! "), limit, GAP);
+    parts.push(result.limits.iter().flat_map(limit).collect());
+    joined(&parts)
 }
 
 /// The comparison as a picture: an SVG document.
