@@ -427,7 +427,7 @@ fn the_programs_own_work_has_a_row_though_waits_have_nearly_all_of_the_time() {
     };
     let mut places: Vec<_> =
         (0..8).map(|at| place(model::State::Network, &format!("waits{at}"), whole_ns / 9)).collect();
-    places.push(place(model::State::User, "price", whole_ns / 20));
+    places.push(place(model::State::User, "price", whole_ns / 12));
     run.places = Seen::Value(places);
     let page = dwell_report::screen(&run, &samples::result(&run, None).diagnosis, PLAIN);
     assert!(page.contains("price"), "{page}");

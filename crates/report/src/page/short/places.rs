@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 /// The part of the time that is enough.
 const ENOUGH_PERCENT: u128 = 90;
 /// The part of it (1 in N) from which the program's own work has a row in any case.
-const OWN_WORTH: Ns = 50;
+const OWN_WORTH: Ns = 20;
 
 pub(super) fn table(run: &Run, look: Look, most: usize) -> Vec<Line> {
     let places = run.places.value().map_or(&[][..], Vec::as_slice);
@@ -31,11 +31,7 @@ pub(super) fn table(run: &Run, look: Look, most: usize) -> Vec<Line> {
     // more of the time: of a busy host, or of a server.
     let is_own = |place: &&CodePlace| is_own_work(place, whole_ns);
     if let (None, Some(at)) = (rows.iter().position(is_own), rest.iter().position(is_own)) {
-        let own = rest.remove(at);
-        if rows.len() == most && most > 1 {
-            rest.extend(rows.pop());
-        }
-        rows.push(own);
+        rows.push(rest.remove(at));
     }
     let processes: BTreeSet<&str> = rows.iter().map(|place| place.process.as_str()).collect();
     // Of one process, its name stands in for code that is not known.
