@@ -247,6 +247,10 @@ pub struct Trailer {
     /// The processes of this host that serve the program.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub peer_processes: Vec<crate::network::PeerProcess>,
+    /// Requests that were counted and not followed, since the bound of overhead did not allow it.
+    /// Absent where that is not known, and in older recordings, which followed all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests_left_out: Option<u64>,
 }
 
 impl Trailer {
@@ -268,6 +272,7 @@ impl Trailer {
             began_at_bytes: None,
             files: Seen::unseen(why),
             disk_requests: Seen::unseen(why),
+            requests_left_out: None,
             lost_events: Seen::unseen(why),
             cost: Vec::new(),
             sources: Vec::new(),
