@@ -29,9 +29,12 @@ pub(super) fn table(run: &Run, look: Look, most: usize) -> Vec<Line> {
     }
     // What the program's own code computes is what its author can change, also where waits have
     // more of the time: of a busy host, or of a server.
-    let is_own = |place: &&CodePlace| is_own_work(place, whole_ns);
-    if let (None, Some(at)) = (rows.iter().position(is_own), rest.iter().position(is_own)) {
-        rows.push(rest.remove(at));
+    let own = places.iter().position(|place| is_own_work(place, whole_ns)).filter(|at| *at >= shown);
+    let function = |place: &CodePlace| place.code.as_ref().map(|code| code.function.clone());
+    if let Some(at) = own
+        && rows.iter().all(|place| function(place) != function(&places[at]))
+    {
+        rows.push(rest.remove(at - shown));
     }
     let processes: BTreeSet<&str> = rows.iter().map(|place| place.process.as_str()).collect();
     // Of one process, its name stands in for code that is not known.
