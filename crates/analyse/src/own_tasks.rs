@@ -7,8 +7,8 @@ use model::wait::{StackFrame, WaitTarget};
 /// Functions in which threads of Go's scheduler wait.
 const GO: &[&str] = &["findRunnable", "mPark", "mstart", "notesleep", "schedule", "stopm", "sysmon"];
 
-/// What is not seen of the tasks of such a runtime, where the program has one. `answers`: it answers
-/// requests.
+/// What is not seen of the tasks of such a runtime, where the program has one. `answers`: it
+/// answers requests.
 pub(crate) fn note(waits: &[WaitRow], answers: bool) -> Option<String> {
     let is_in =
         |wait: &WaitRow, is: fn(&StackFrame) -> bool| wait.stack.value().into_iter().flatten().any(is);

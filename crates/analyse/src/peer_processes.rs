@@ -21,8 +21,8 @@ pub(crate) fn of(mut rows: Vec<ConnectionRow>, processes: &[PeerProcess]) -> Vec
     rows
 }
 
-/// What a process does while it is waited for. It may have done that for others, and at other times:
-/// half of the time is no accident.
+/// What a process does while it is waited for. It may have done that for others, and at other
+/// times: half of the time is no accident.
 fn does(process: &PeerProcess, waiting_ns: Ns) -> Option<PeerDoes> {
     let of = process.meanwhile?;
     if waiting_ns < WAITED_NS_MIN {

@@ -28,7 +28,7 @@ const USE_NS_MIN: Ns = 10 * TICK_NS;
 pub(crate) struct Peers {
     /// By address and port: none where nobody is found there.
     found: BTreeMap<Endpoint, Option<Peer>>,
-    /// Those that are still to be looked up.
+    /// Addresses that are still to be looked up.
     new: Vec<Endpoint>,
 }
 

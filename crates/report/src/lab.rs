@@ -100,7 +100,7 @@ pub fn short_pair(run: &LabRun, look: Look) -> String {
     joined(&parts)
 }
 
-/// So many pairs of runs decide most of what fewer leave open.
+/// Pairs of runs that decide most of what fewer leave open.
 const PAIRS_MIN: u32 = 40;
 
 /// The first of these lines, this many at most, with one that says how many more there are.
@@ -379,7 +379,7 @@ fn found_instead(slow: &Observed) -> String {
     }
 }
 
-/// The command of a sitting with so many more pairs of runs that its interval is half as wide.
+/// The command of a sitting with four times the pairs of runs: its interval is half as wide.
 fn decides(run: &LabRun) -> String {
     let pairs = run.sitting.pairs.saturating_mul(4).max(PAIRS_MIN);
     format!("what would decide it: dwell lab {} --pairs {pairs}", run.pair.name)

@@ -40,8 +40,8 @@ pub enum Error {
     Whole(String),
 }
 
-/// A text without what a mail adds to it: the marks of quoting (`> `), and what stands around quoted
-/// lines or around JSON.
+/// A text without what a mail adds to it: the marks of quoting (`> `), and what stands around
+/// quoted lines or around JSON.
 pub fn unquoted(text: &str) -> Cow<'_, str> {
     let quoted = |line: &str| line.trim_start().starts_with('>');
     let mut text = Cow::Borrowed(text);

@@ -12,7 +12,8 @@ use model::recording::JIT_MODULE;
 use model::run::{FunctionRow, UnnamedRow};
 use model::{Run, Seen};
 
-/// The share of the time on a CPU from which code without names is worth a word of the first screen.
+/// The share of the time on a CPU from which code without names is worth a word of the first
+/// screen.
 const UNNAMED_SHARE: f64 = 0.1;
 
 /// The table: the program's own by their time with callees, then others by their own

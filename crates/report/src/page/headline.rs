@@ -153,7 +153,7 @@ fn verdict(run: &Run, diagnosis: &Diagnosis, look: Look) -> Line {
         .add(Ink::Warn, " is waiting for a CPU, or stopped")
 }
 
-/// Of a server that was run: what bounds it is no question of its wall clock.
+/// The words for a server that was run: what bounds it is no question of its wall clock.
 pub(super) fn serves(line: Line, port: u16) -> Line {
     line.add(Ink::Bold, "a server")
         .add(Ink::Plain, ": it waited for work at port ")

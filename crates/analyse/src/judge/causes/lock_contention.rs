@@ -119,7 +119,7 @@ struct Contended<'a> {
     /// All of them as one.
     waits: Cow<'a, WaitRow>,
     taken: &'a StackFrame,
-    /// Whether each thread sleeps on a futex of its own: then the lock is told by where it is taken.
+    /// Whether each thread sleeps on a futex of its own: where it is taken tells the lock then.
     sleeps_apart: bool,
 }
 

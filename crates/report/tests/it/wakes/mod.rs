@@ -775,12 +775,8 @@ pub(crate) fn sheet_diff() -> WakeComparison {
     idle.maxima.chance = Seen::unseen("nothing of either is later than all of the other");
     let lone = |name: &str, only| UnmatchedCase { name: named(name), only };
     WakeComparison {
-        names: ["before.json".into(), "after.json".into()],
-        schema: SCHEMA_WAKE_DIFF.into(),
         a: origin("6.12.20-rt9"),
         b: origin("6.18.2-rt1"),
-        margin: 0.05,
-        margin_ns: US,
         differences: vec![Difference {
             what: "kernel".into(),
             a: "6.12.20-rt9".into(),
@@ -788,6 +784,7 @@ pub(crate) fn sheet_diff() -> WakeComparison {
         }],
         cases: vec![idle, case_diff(named("sched"), of(1), of(3), Change::More)],
         uncompared: vec![lone("memory-2", Side::A), lone(HOSTILE, Side::B)],
+        ..diff()
     }
 }
 
