@@ -23,8 +23,8 @@ use sys::untrusted_file::Rights;
 /// The ending of a program whose end was not recorded; no program can exit with this status.
 const NO_ENDING: Ending = Ending::Code(-1);
 
-/// By so much of a file it is told whether it is text.
-const TEXT_BYTES: u64 = 16;
+/// The part of a file that tells whether it is text: more than recordings begin with.
+const TEXT_BYTES: u64 = 64;
 
 /// How many events are analysed between looks at the clock.
 const EVENTS_A_LOOK: usize = 4096;
@@ -146,5 +146,24 @@ impl LastSeen {
         let window = self.attached.then_some(Ending::Window(WindowEnd::Signal));
         let ending = self.ending.or(window).unwrap_or(NO_ENDING);
         Trailer::unwritten(ending, self.at, WHY)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn what_other_tools_print_is_text_and_a_recording_is_none() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        let is = |bytes: &[u8]| {
+            fs::write(&path, bytes).unwrap();
+            is_result(&path)
+        };
+        assert!(is(b"{}") && is(b"# Histogram\n") && is(b"T: 0 ( 1911) P:80"));
+        assert!(!is(&[store::MAGIC, &[0, 1, 2]].concat()) && !is(b"") && !is(b"\x7fELF"));
+        assert!(!is(store::MAGIC));
     }
 }
