@@ -50,7 +50,7 @@ pub(crate) use holders::{Begins, HolderTimes};
 pub(crate) use idle::{Life, Member, Pace, idle, keep_time, window};
 pub(crate) use layers::Key;
 pub(crate) use ledgers::Ledgers;
-pub(crate) use lock_waits::{Verdicts, may_be_for_a_lock};
+pub(crate) use lock_waits::{Verdicts, stacks_may_tell};
 pub(crate) use meanwhile::{Passed, placeholder, resolved};
 pub(crate) use path::{Amount, Path};
 pub(crate) use phases::phases;

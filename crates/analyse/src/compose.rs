@@ -12,7 +12,7 @@ use crate::rivals::Rivals;
 use crate::trace::Closed;
 use crate::untraced::Untraced;
 use crate::what_if::program::Program;
-use crate::{code, identity, judge, kernel_faults, memory_peak, service, sliced, syscall_rows};
+use crate::{code, identity, judge, kernel_faults, memory_peak, own_tasks, service, sliced, syscall_rows};
 use model::account::DoesNotClose;
 use model::coverage::{Check, Coverage, Extent, InstrumentOverhead, Interval, Source};
 use model::profile::{Activity, Profile};
@@ -117,6 +117,9 @@ pub(crate) fn run(
     }
     coverage.sources.extend(surroundings.source(&series));
     coverage.notes.extend(code::short_of(&profile, user_ns + kernel_ns));
+    let answers = tables.requests.value().is_some_and(|requests| requests.times > 0);
+    // It qualifies more than the others do: the time is there, and not seen.
+    coverage.notes.splice(0..0, own_tasks::note(&waits, answers));
     if judge::doubts::is_busy(&coverage) {
         coverage.notes.extend(kernel_faults::starving(&header.host.kernel));
     }

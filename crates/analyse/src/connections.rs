@@ -271,6 +271,8 @@ fn row(peer: &Peer, sum: &Sum) -> ConnectionRow {
         delayed_ack: sum.delayed.row(),
         turns: (sum.turns.times > 0).then_some(sum.turns),
         opening: (peer.began == ConnectionOrigin::Opened).then_some(sum.opening),
+        process: None,
+        process_does: None,
         dialogue: (!serves && sum.waits > 0)
             .then(|| Dialogue { first_answer: sum.first_answer.lengths(), ..sum.dialogue }),
     }

@@ -39,6 +39,7 @@ mod rank;
 mod results;
 #[cfg(test)]
 pub(crate) mod samples;
+mod server;
 mod shortfall;
 mod signs;
 mod slow_requests;
@@ -84,6 +85,7 @@ pub fn diagnose(evidence: &Evidence<'_>) -> Diagnosis {
         mixed: bound::mixed(&evidence.run.bound),
         held_up_ns: bound::held_up_ns(evidence, held.own_ns),
         behind_own_ns: starved::behind_own_ns(evidence, held),
+        serves_at: server::port(evidence.run),
         starved: starved::starved(evidence, held),
         kernel_work: bound::kernel_work(evidence),
         yardstick: yardstick::of(evidence),
@@ -99,6 +101,9 @@ pub fn diagnose(evidence: &Evidence<'_>) -> Diagnosis {
     let mut found = Vec::new();
     for cause in causes::ALL {
         match looked_for(evidence, cause) {
+            Outcome::Found(_) if diagnosis.serves_at.is_some() && server::delays_the_end(&cause.name) => {
+                diagnosis.ruled_out.push((cause.name.clone(), server::is_one()));
+            }
             Outcome::Found(findings) => found.extend(findings),
             Outcome::RuledOut(why) => diagnosis.ruled_out.push((cause.name.clone(), why)),
             Outcome::Unavailable(why) => diagnosis.unavailable.push((cause.name.clone(), why)),

@@ -35,6 +35,8 @@ mod local_sockets;
 mod lookups;
 mod memory_peak;
 mod names;
+mod own_tasks;
+mod peer_processes;
 mod poll;
 mod purpose;
 mod rivals;

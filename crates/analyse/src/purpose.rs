@@ -9,8 +9,8 @@ mod name_patterns;
 use model::recording::Language;
 use model::wait::StackFrame;
 use name_patterns::{
-    BEGINS, CONDITIONS, LOCKS, LOCKS_APART, LOOPS, NO_LOCKS, SCRIPT_LOCKS, SEMAPHORES, SLEEPS, TAKES, WORK,
-    is_in, undecorated,
+    BEGINS, CONDITIONS, LOCK_STUBS, LOCKS, LOCKS_APART, LOOPS, NO_LOCKS, SCRIPT_LOCKS, SEMAPHORES, SLEEPS,
+    TAKES, WORK, is_in, undecorated,
 };
 
 /// What a wait is for.
@@ -74,7 +74,8 @@ pub(crate) fn takes_lock_in(stack: &[StackFrame]) -> Option<&StackFrame> {
     let taken = stack.iter().take(FRAMES).rposition(takes).filter(|_| purpose == Purpose::Lock)?;
     let callers = &stack[taken + 1..];
     let of_script = stack.iter().take(FRAMES).find(|frame| frame.is_script());
-    of_script.or_else(|| callers.first())
+    let of_method = callers.iter().take(FRAMES).find(|frame| !is_in(LOCK_STUBS, frame));
+    of_script.or(of_method).or_else(|| callers.first())
 }
 
 /// Whether it waits for a lock whose threads each sleep on a futex of their own.

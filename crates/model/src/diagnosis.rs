@@ -28,6 +28,10 @@ pub struct Diagnosis {
     pub held_up_ns: Option<Ns>,
     /// Time of the account in which its own threads had all CPUs: where that is worth a word.
     pub behind_own_ns: Option<Ns>,
+    /// The port at which it waited for work most of the time, where it was run and not attached to:
+    /// it is a server, and its wall clock is how long somebody let it run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub serves_at: Option<u16>,
     /// Why it was not let run, where it is starved.
     pub starved: Option<Starved>,
     /// What most of the kernel's work is, where there is such a thing.

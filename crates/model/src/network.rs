@@ -1,7 +1,7 @@
 //! Network use of the tree: connections and name lookups.
 
 use crate::object::SocketEnds;
-use crate::{Ns, Tid};
+use crate::{Ns, Pid, Tid};
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display, Formatter};
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -85,6 +85,35 @@ pub struct Connection {
     pub segment_bytes_max: u32,
     /// Whether it had `TCP_NODELAY` at the end: data is sent without waiting for acknowledgements.
     pub no_delay: bool,
+}
+
+/// The processes of this host that serve the program at an address.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PeerProcess {
+    /// The address and port.
+    pub remote: String,
+    /// The process that listens there; of several the topmost.
+    pub pid: Pid,
+    /// Its name.
+    pub name: String,
+    /// It and its descendants at the end, the first 256.
+    pub processes: Vec<Pid>,
+    /// What they used while the program waited for it or did something else; absent where that time
+    /// was too short to tell.
+    pub meanwhile: Option<PeerUse>,
+}
+
+/// What processes used in some time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PeerUse {
+    /// For how long that was counted: from when the program was first seen to wait for them.
+    pub ns: Ns,
+    /// CPU time of all of them, in steps of 10 ms.
+    pub cpu_ns: Ns,
+    /// Bytes read from and written to disks; absent where that may not be read.
+    pub disk_bytes: Option<u64>,
 }
 
 /// How the tree got a connection.

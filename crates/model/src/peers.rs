@@ -1,6 +1,6 @@
 //! The network peers of the tree, in the schema of `--json`: its connections and name lookups.
 
-use crate::network::ConnectionOrigin;
+use crate::network::{ConnectionOrigin, PeerProcess};
 use crate::{Ns, Seen};
 use serde::{Deserialize, Serialize};
 
@@ -62,10 +62,30 @@ pub struct ConnectionRow {
     /// none in older results.
     #[serde(default)]
     pub dialogue: Option<Dialogue>,
+    /// Who serves at the remote address, where that is a process of this host; none where it was
+    /// not seen, and in older results.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<PeerProcess>,
+    /// What that did while the program waited for it, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process_does: Option<PeerDoes>,
     /// Number of rows that this row stands for, where there are several: their ends are `*`.
     /// Sums are exact then, and quantiles are the largest of theirs, so no less than that of all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<u64>,
+}
+
+/// What a peer on this host does while the program waits for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum PeerDoes {
+    /// It computes: its CPU time is half or more of the time for which it was waited.
+    Computes,
+    /// It reads or writes disks: a page (4 KiB) or more in each millisecond of that time.
+    UsesDisks,
+    /// Neither: it waits itself, most of the time.
+    Waits,
 }
 
 /// Turns with a peer: something is sent, and then threads of the tree wait for what comes back.

@@ -244,6 +244,9 @@ pub struct Trailer {
     /// Whether loads were told with the samples.
     #[serde(default)]
     pub loads: Seen<crate::loads::LoadsObserved>,
+    /// The processes of this host that serve the program.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub peer_processes: Vec<crate::network::PeerProcess>,
     /// Requests that were counted and not followed, since the bound of overhead did not allow it.
     /// Absent where that is not known, and in older recordings, which followed all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -264,6 +267,7 @@ impl Trailer {
             living_until: None,
             loads: Seen::unseen(why),
             counters: Seen::unseen(why),
+            peer_processes: Vec::new(),
             peaks: Vec::new(),
             began_at_bytes: None,
             files: Seen::unseen(why),

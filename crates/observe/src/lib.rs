@@ -24,6 +24,7 @@ mod local_sockets;
 mod machine;
 mod mounts;
 pub mod output_lines;
+mod peers;
 pub mod pods;
 pub mod realtime;
 mod record;

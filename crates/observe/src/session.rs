@@ -4,6 +4,7 @@
 
 use crate::giving_way::GivingWay;
 use crate::mounts;
+use crate::peers::Peers;
 use crate::source_text::Roots;
 use crate::sources::Instruments;
 use crate::surroundings::{GivenLink, Surroundings};
@@ -14,6 +15,7 @@ use model::coverage::Source;
 use model::disk_requests::DiskUses;
 use model::files::FileUses;
 use model::loads::LoadsObserved;
+use model::network::PeerProcess;
 use model::recording::{AttachWindow, Cost, Counters, Ending, Host, HostCpu, Rusage, Sliced, Tier, Trailer};
 use model::requests::Units;
 use model::{CallStats, Costs, Event, Header, Ns, Pid, Seen, Tid};
@@ -81,10 +83,12 @@ pub(crate) struct Session<'a> {
 /// The sink of events.
 pub(crate) struct Stream<'a> {
     sink: &'a mut dyn Sink,
+    peers: Peers,
 }
 
 impl Stream<'_> {
     pub(crate) fn event(&mut self, event: &Event) {
+        self.peers.note(event);
         self.sink.event(event);
     }
 }
@@ -144,6 +148,7 @@ pub struct Recorded {
     counters: Seen<CountersObserved>,
     users: BTreeSet<u32>,
     roots: Roots,
+    peer_processes: Vec<PeerProcess>,
 }
 
 impl Recorded {
@@ -184,6 +189,7 @@ impl Recorded {
             counters,
             users,
             roots: _,
+            peer_processes,
         } = self;
         Trailer {
             ending: end.ending,
@@ -207,6 +213,7 @@ impl Recorded {
             loads,
             counters,
             users: Some(users.into_iter().collect()),
+            peer_processes,
         }
     }
 }
@@ -242,7 +249,7 @@ impl<'a> Session<'a> {
         let begin = Moment::now();
         let mut snapshot = vec![surroundings.look(begin.at, begin.dwell_ns)];
         snapshot.extend(surroundings.group(begin.at, &[]));
-        let stream = Stream { sink };
+        let stream = Stream { sink, peers: Peers::default() };
         let session = Self {
             instruments,
             stream,
@@ -298,6 +305,7 @@ impl<'a> Session<'a> {
         self.stream.event(&self.surroundings.look(at, process_cpu_ns()));
         let living = self.instruments.threads().living();
         self.users.look(&living);
+        self.stream.peers.look(host::here(), at, &living);
         for group in self.surroundings.group(at, &living) {
             self.stream.event(&group);
         }
@@ -341,7 +349,10 @@ impl<'a> Session<'a> {
 
     /// Emits the names of code and closes the recording.
     pub(crate) fn finish(mut self, end: SessionEnd) -> Recorded {
-        self.users.look(&self.instruments.threads().living());
+        let living = self.instruments.threads().living();
+        self.users.look(&living);
+        self.stream.peers.look(host::here(), end.at, &living);
+        let peer_processes = self.stream.peers.end(host::here(), end.at);
         self.instruments.names(&mut |event| self.stream.event(event));
         let mut users = self.users.seen;
         users.extend(self.instruments.users());
@@ -358,6 +369,7 @@ impl<'a> Session<'a> {
             counters: self.instruments.counters(),
             users,
             roots: self.instruments.roots(),
+            peer_processes,
             end,
         }
     }

@@ -3,6 +3,7 @@
 use model::{Pid, Tid};
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
+use std::path::Path;
 
 /// The properties by which a process is selected.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,14 +39,15 @@ pub fn process(pid: Pid) -> Option<Process> {
 
 /// The processes with this name, or with an executable of this name; if there are none, those that
 /// run a script of this name (`server.py`); if there are none either, those of a version of it
-/// (`python3.12` for `python`).
+/// (`python3.12` for `python`), or else the interpreters on whose command line it stands
+/// (`shop:app`), if only by the file that it is (`/srv/shop.py`).
 pub fn named(name: &str) -> Vec<Process> {
     let own = std::process::id();
     let all: Vec<Process> = processes().into_iter().filter(|process| process.pid != own).collect();
     let fits = |names: fn(&Process, &str) -> bool| -> Vec<Process> {
         all.iter().filter(|process| names(process, name)).cloned().collect()
     };
-    let rules = [is_called, runs_script, is_version];
+    let rules = [is_called, runs_script, is_version, stands_on_line];
     rules.into_iter().map(fits).find(|found| !found.is_empty()).unwrap_or_default()
 }
 
@@ -55,7 +57,10 @@ fn executable(process: &Process) -> Option<String> {
 }
 
 fn is_called(process: &Process, name: &str) -> bool {
-    process.name == name || executable(process).is_some_and(|file| file == name)
+    process.name == name
+        || executable(process).is_some_and(|file| file == name)
+        || (name.starts_with('/')
+            && fs::read_link(format!("/proc/{}/exe", process.pid)).is_ok_and(|file| file == Path::new(name)))
 }
 
 /// Whether its first argument that is no option is a script of this name. Of programs that are not
@@ -72,13 +77,42 @@ const INTERPRETERS: &[&str] = &[
     "python", "Rscript", "ruby", "sh", "uv", "zsh",
 ];
 
+fn is_interpreter(file: &str) -> bool {
+    INTERPRETERS.iter().any(|known| file == *known || is_version_of(file, known))
+}
+
 fn runs_it(interpreter: &str, words: &[String], name: &str) -> bool {
     let base = |word: &str| word.rsplit('/').next() == Some(name);
     let script = words.iter().skip(1).find(|word| !word.starts_with('-'));
-    INTERPRETERS.iter().any(|known| interpreter == *known || is_version_of(interpreter, known))
+    is_interpreter(interpreter)
         && (script.is_some_and(|word| word == name || base(word))
             // java -jar, python -m, deno run: what follows is what people call it by.
             || words.windows(2).any(|two| ["-jar", "-m", "run"].contains(&two[0].as_str()) && base(&two[1])))
+}
+
+/// Whether it is an interpreter, and one of its arguments is this word, or the same file.
+fn stands_on_line(process: &Process, name: &str) -> bool {
+    let interpreter = executable(process).unwrap_or_else(|| process.name.clone());
+    let within = fs::read_link(format!("/proc/{}/cwd", process.pid)).unwrap_or_default();
+    is_interpreter(&interpreter)
+        && arguments(process.pid).unwrap_or_default().iter().skip(1).any(|word| is_word(word, &within, name))
+}
+
+/// Whether an argument of a program that runs in a directory is what a name says: the word itself,
+/// the file of a module (`shop:app` of `shop.py`), or their path.
+fn is_word(word: &str, within: &Path, name: &str) -> bool {
+    let module = word.split_once(':').map(|(module, _)| format!("{}.py", module.replace('.', "/")));
+    let is = |file: &str| {
+        file == name
+            || file.rsplit('/').next() == Some(name)
+            || (name.contains('/') && same_file(&within.join(file), Path::new(name)))
+    };
+    is(word) || module.is_some_and(|file| is(&file))
+}
+
+fn same_file(one: &Path, other: &Path) -> bool {
+    let whole = |path: &Path| fs::canonicalize(path).or_else(|_| std::path::absolute(path)).ok();
+    whole(one).is_some_and(|one| Some(one) == whole(other))
 }
 
 fn is_version(process: &Process, name: &str) -> bool {
@@ -262,6 +296,18 @@ mod tests {
             assert!(!runs(line, "server.py"), "{line}");
         }
         assert!(runs("java -Xmx1g -jar /opt/app.jar", "app.jar"));
+    }
+
+    #[test]
+    fn a_word_of_a_command_line_is_found_as_people_write_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let within = directory.path();
+        fs::write(within.join("serv.py"), "").unwrap();
+        let is = |word: &str, name: &str| is_word(word, within, name);
+        assert!(is("shop:app", "shop:app") && is("shop:app", "shop.py") && is("web.shop:app", "shop.py"));
+        assert!(is("serv.py", within.join("serv.py").to_str().unwrap()));
+        assert!(is("./serv.py", "serv.py"));
+        assert!(!is("shop:app", "app") && !is("shop:app", "op.py") && !is("serv.py", "/serv.py"));
     }
 
     #[test]

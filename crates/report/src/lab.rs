@@ -100,6 +100,9 @@ pub fn short_pair(run: &LabRun, look: Look) -> String {
     joined(&parts)
 }
 
+/// Pairs of runs that decide most of what fewer leave open.
+const PAIRS_MIN: u32 = 40;
+
 /// The first of these lines, this many at most, with one that says how many more there are.
 fn cut(mut lines: Vec<Line>, most: usize, look: Look) -> Vec<Line> {
     if lines.len() > most {
@@ -324,9 +327,9 @@ fn verdict(run: &LabRun, look: Look) -> Vec<Line> {
                 if first(&run.sitting.slow) == cause { "" } else { "after what other programs take, " };
             line(Ink::Plain, &format!("right: {others}the first finding is {cause}, which the program has"))
         }
-        false => line(Ink::Warn, &not_first(cause, &run.sitting)),
+        false => line(Ink::Warn, &not_first(cause, run)),
     });
-    lines.extend(match held(outcome, &run.sitting, look) {
+    lines.extend(match held(outcome, run, look) {
         (Some(true), text) => line(Ink::Plain, &text),
         (_, text) => line(Ink::Warn, &text),
     });
@@ -338,7 +341,8 @@ fn verdict(run: &LabRun, look: Look) -> Vec<Line> {
 }
 
 /// What that the cause of the pair is not the first finding says of dwell.
-fn not_first(cause: &str, sitting: &LabSitting) -> String {
+fn not_first(cause: &str, run: &LabRun) -> String {
+    let (sitting, name) = (&run.sitting, &run.pair.name);
     let found = found_instead(&sitting.slow);
     let unfound = sitting.outcome.unfound.as_ref();
     // What saves nothing, as where others have the CPUs, is no cause there.
@@ -352,11 +356,11 @@ fn not_first(cause: &str, sitting: &LabSitting) -> String {
     match kind {
         UnfoundKind::Unseen => format!(
             "undecided: the program has {cause}, and dwell could not look for it: {why}; dwell doctor says what would \
-             change that"
+             change that, as a rule: sudo dwell lab {name}"
         ),
         UnfoundKind::Unjudged => format!(
             "undecided: {found}; {cause} is ruled out, since {why}. The pair is known to show it only \
-             with its own size and server"
+             with its own size and server: dwell lab {name}"
         ),
         UnfoundKind::RuledOut => {
             format!("wrong: the program has {cause}, and {found}; {cause} is ruled out, since {why}")
@@ -375,7 +379,14 @@ fn found_instead(slow: &Observed) -> String {
     }
 }
 
-fn held(outcome: &Outcome, sitting: &LabSitting, look: Look) -> (Option<bool>, String) {
+/// The command of a sitting with four times the pairs of runs: its interval is half as wide.
+fn decides(run: &LabRun) -> String {
+    let pairs = run.sitting.pairs.saturating_mul(4).max(PAIRS_MIN);
+    format!("what would decide it: dwell lab {} --pairs {pairs}", run.pair.name)
+}
+
+fn held(outcome: &Outcome, run: &LabRun, look: Look) -> (Option<bool>, String) {
+    let sitting = &run.sitting;
     let saved = sitting.saved.first().copied().flatten();
     let undecided = saved.filter(|saved| saved.lo <= 0.0 && saved.hi >= 0.0).map(|saved| {
         let busy = sitting.slow.host_busy.value().filter(|busy| **busy >= BUSY_MIN);
@@ -383,10 +394,10 @@ fn held(outcome: &Outcome, sitting: &LabSitting, look: Look) -> (Option<bool>, S
             format!(", and others kept {} of the CPUs busy", share_of_one(*busy))
         });
         format!(
-            "undecided: the fast way takes between {} less and {} more time{busy}; use --pairs 40, or a quieter \
-             machine",
+            "undecided: the fast way takes between {} less and {} more time{busy}; {}",
             share_of_one(saved.hi),
-            share_of_one(-saved.lo)
+            share_of_one(-saved.lo),
+            decides(run)
         )
     });
     if let Some(undecided) = undecided {

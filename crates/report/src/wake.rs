@@ -8,7 +8,7 @@ pub(crate) mod picture;
 pub(crate) mod plots;
 mod sheet;
 mod spikes;
-mod table;
+pub(crate) mod table;
 mod verdict;
 pub(crate) mod words;
 

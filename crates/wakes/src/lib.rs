@@ -37,6 +37,8 @@ pub struct Progress {
     pub missed: u64,
     /// The maximum latency of all threads.
     pub max_ns: Ns,
+    /// Their median and their 99th percentile, as of at most a second ago.
+    pub quantiles_ns: (Ns, Ns),
 }
 
 /// A late wake-up; both times are of the monotonic clock.

@@ -209,6 +209,8 @@ struct ThreadSet {
     threads: Vec<Handle>,
     threshold: Threshold,
     median_ns: Ns,
+    /// The median and the 99th percentile of all threads together.
+    quantiles_ns: (Ns, Ns),
     /// How long to wait for threads that should have ended.
     patience: Duration,
 }
@@ -217,7 +219,7 @@ impl ThreadSet {
     fn prepare(asked: &WakeRequest, threshold: Threshold) -> Result<Self, Error> {
         // A sleeping thread notices nothing before its interval ends.
         let patience = PATIENCE + Duration::from_nanos(asked.interval_ns);
-        let mut set = Self { threads: Vec::new(), threshold, median_ns: 0, patience };
+        let mut set = Self { threads: Vec::new(), threshold, median_ns: 0, quantiles_ns: (0, 0), patience };
         for (at, cpu) in asked.cpus.iter().enumerate() {
             if let Err(error) = set.spawn(asked, at, *cpu) {
                 set.dismiss();
@@ -364,6 +366,8 @@ impl ThreadSet {
             // The smallest median, so that spikes of a quiet CPU are reported beside those of a
             // busy one.
             self.median_ns = self.threads.iter().map(|thread| thread.state.median_ns()).min().unwrap_or(0);
+            let all: Vec<&State> = self.threads.iter().map(|thread| &*thread.state).collect();
+            self.quantiles_ns = (State::quantile_ns(&all, 0.5), State::quantile_ns(&all, 0.99));
         }
         for thread in &self.threads {
             while let Some(late) = thread.state.take() {
@@ -398,6 +402,7 @@ impl ThreadSet {
             cycles: sum(State::cycles),
             missed: sum(State::missed),
             max_ns: self.threads.iter().map(|thread| thread.state.max_ns().0).max().unwrap_or(0),
+            quantiles_ns: self.quantiles_ns,
         }
     }
 
@@ -522,7 +527,13 @@ mod tests {
         let setup = Setup { slack_ns: 1, wake_cost_ns: None, refused: Vec::new() };
         let handle = Handle { cpu, setup, state, start: channel().0, moved: false, join: thread };
         let patience = Duration::from_millis(100);
-        ThreadSet { threads: vec![handle], threshold: Threshold::new(None), median_ns: 0, patience }
+        ThreadSet {
+            threads: vec![handle],
+            threshold: Threshold::new(None),
+            median_ns: 0,
+            quantiles_ns: (0, 0),
+            patience,
+        }
     }
 
     #[test]

@@ -254,11 +254,18 @@ impl State {
 
     /// The median, to within a bin.
     pub(crate) fn median_ns(&self) -> Ns {
-        let half = self.cycles() / 2;
+        Self::quantile_ns(&[self], 0.5)
+    }
+
+    /// Of several threads together what this part of all latencies is below, to within a bin; 0
+    /// without wake-ups.
+    pub(crate) fn quantile_ns(all: &[&State], part: f64) -> Ns {
+        let cycles: u64 = all.iter().map(|state| state.cycles()).sum();
+        let rank = (cycles as f64 * part) as u64;
         let mut below = 0;
-        for (at, bin) in self.bins.iter().enumerate() {
-            below += bin.load(Relaxed);
-            if below > half {
+        for at in 0..fine::BINS {
+            below += all.iter().map(|state| state.bins[at].load(Relaxed)).sum::<u64>();
+            if below > rank {
                 return fine::bounds(at).0;
             }
         }
@@ -302,6 +309,11 @@ mod tests {
         assert_eq!((state.cycles(), state.sum_ns(), state.min_ns()), (3, 780, 30));
         assert_eq!(state.max_ns(), (700, 2_000_002_000));
         assert_eq!(state.median_ns(), 50);
+        let other = State::new(1, 1_000);
+        (0..97).for_each(|_| other.record(1_000, 1_010, 0, 1_000));
+        let of_both = |part| State::quantile_ns(&[&state, &other], part);
+        assert_eq!((of_both(0.5), of_both(0.98)), (10, 50));
+        assert_eq!(State::quantile_ns(&[], 0.5), 0);
         let maxima: Vec<_> = state.blocks().iter().map(|block| (block.cycles, block.max_ns)).collect();
         assert_eq!(maxima, [(2, 50), (0, 0), (1, 700)]);
         assert_eq!(state.histogram().iter().map(|bin| bin.count).sum::<u64>(), 3);

@@ -57,7 +57,7 @@ struct Reader<'a> {
 }
 
 /// Whether stacks may tell that such a wait was for a lock, or for which.
-pub(crate) fn may_be_for_a_lock((state, reason): WaitKey) -> bool {
+fn may_be_for_a_lock((state, reason): WaitKey) -> bool {
     let ReasonKey::Wait(_, target) = reason else { return false };
     match state {
         State::Lock => matches!(target, TargetKey::Futex(_)),
@@ -74,6 +74,23 @@ pub(crate) fn may_be_for_a_lock((state, reason): WaitKey) -> bool {
         ),
         _ => false,
     }
+}
+
+/// Whether stacks may tell that such a wait was something else than it was booked as: in a window
+/// also that a pool had no work, whose workers read it from a pipe.
+pub(crate) fn stacks_may_tell(kind: WaitKey, in_window: bool) -> bool {
+    may_be_for_a_lock(kind) || (in_window && is_on_pipe(kind))
+}
+
+fn is_on_pipe((state, reason): WaitKey) -> bool {
+    let ReasonKey::Wait(_, target) = reason else { return false };
+    let is = matches!(
+        target,
+        TargetKey::Named(TargetKind::Pipe, _)
+            | TargetKey::Nameless(TargetKind::Pipe)
+            | TargetKey::Unseen(TargetKind::Pipe, _)
+    );
+    state == State::Pipe && is
 }
 
 impl Verdicts {
@@ -95,7 +112,7 @@ impl Verdicts {
         let mut all = Self { keep_time, ..Self::default() };
         let mut by_address: FxHashMap<u64, Tally> = FxHashMap::default();
         let mut by_call: FxHashMap<(CallKey, Slot), Tally> = FxHashMap::default();
-        for (kind, threads) in waits.kinds().filter(|(kind, _)| may_be_for_a_lock(*kind)) {
+        for (kind, threads) in waits.kinds().filter(|(kind, _)| stacks_may_tell(*kind, in_window.is_some())) {
             for (thread, wait) in threads {
                 let (tally, given) = (reader.tally(wait), wait.was_given());
                 if let Some(says) = tally.most().or(given.then_some(&Says::Else)) {
@@ -217,6 +234,9 @@ fn revised(kind: WaitKey, says: &Says, known: WaitContext, names: &mut Names) ->
         {
             (State::Idle, ReasonKey::Wait(call, TargetKey::Futex(address)))
         }
+        // A pipe is no lock, whatever else the function does that reads it.
+        (Says::Work, _) if is_on_pipe(kind) && in_window => (State::Idle, kind.1),
+        _ if is_on_pipe(kind) => kind,
         // Threads of a runtime that keep time are told when it ends: that is not what they wait
         // for.
         (Says::Work, TargetKey::TimedFutex(_)) => kind,

@@ -180,6 +180,8 @@ impl Row for ConnectionRow {
             }),
             opening: rows.iter().filter_map(|row| row.opening).reduce(openings),
             dialogue: rows.iter().filter_map(|row| row.dialogue).reduce(dialogues),
+            process: common(rows, |row| row.process.clone()).flatten(),
+            process_does: common(rows, |row| row.process_does).flatten(),
             together: Some(of(|row| row.together.unwrap_or(1))),
         }
     }

@@ -33,6 +33,7 @@ pub fn compare(a: &Comparable, b: &Comparable) -> WakeComparison {
         schema: SCHEMA_WAKE_DIFF.to_owned(),
         a: a.origin.clone(),
         b: b.origin.clone(),
+        names: Default::default(),
         margin: MARGIN,
         margin_ns: MARGIN_NS,
         differences: differences(&a.settings, &b.settings),

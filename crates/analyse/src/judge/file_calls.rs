@@ -7,7 +7,7 @@ use model::prediction::Site;
 use model::run::WaitRow;
 use model::syscall_rows::CallRow;
 use model::wait::{SyscallName, WaitCall};
-use model::{Ns, Reason, State};
+use model::{Ns, Reason, State, Step};
 
 /// Take bytes in, of a file or a stream.
 pub(super) const READS: &[&str] = &["read", "pread64", "readv", "preadv", "preadv2"];
@@ -100,13 +100,15 @@ impl<'a> RemovedCalls<'a> {
 }
 
 impl Evidence<'_> {
-    /// Time of the path in a call, on a CPU or not.
+    /// Time of the path in a call, on a CPU or not. Who waits for work in it has no less of that by
+    /// fewer calls.
     pub(super) fn path_ns_in(&self, call: &SyscallName) -> Ns {
         let is_in = |reason: &Reason| match reason {
             Reason::Syscall(name) | Reason::Wait(WaitCall::Syscall(name), _) => name == call,
             _ => false,
         };
-        self.run.path.iter().filter(|step| is_in(&step.reason)).map(|step| step.ns).sum()
+        let counts = |step: &&Step| step.state != State::Idle && is_in(&step.reason);
+        self.run.path.iter().filter(counts).map(|step| step.ns).sum()
     }
 
     /// What these calls have of the path: by their clocks, which know of calls that were not
@@ -167,9 +169,23 @@ pub(super) fn part_of_all(gone: &[RemovedCalls<'_>]) -> Part {
 
 #[cfg(test)]
 mod tests {
-    use super::super::file_samples::call;
+    use super::super::file_samples::{call, step};
+    use super::super::samples::run;
     use super::*;
-    use model::Seen;
+    use model::recording::Tier;
+    use model::wait::WaitTarget;
+    use model::{Profile, Seen};
+
+    #[test]
+    fn who_waits_for_work_in_a_call_has_none_less_by_fewer_calls() {
+        let mut run = run(&[(State::Kernel, 300), (State::Idle, 700)]);
+        let waits = Reason::Wait(WaitCall::Syscall("read".into()), WaitTarget::Pipe(Seen::Absent));
+        run.path =
+            vec![step(State::Kernel, Reason::Syscall("read".into()), 300), step(State::Idle, waits, 700)];
+        let profile = Profile::default();
+        let evidence = Evidence::of(Tier::Bpf, &run, &profile);
+        assert_eq!(evidence.path_ns_in(&"read".into()), 300);
+    }
 
     #[test]
     fn calls_of_unknown_length_have_anything_up_to_the_mean() {

@@ -156,7 +156,7 @@ pub(crate) fn wait(reason: State, on: WaitTarget, threads: &[WaitingThread]) -> 
 }
 
 /// A connection that the program opened to this end, with nothing in its figures.
-pub(super) fn connection(remote: &str) -> ConnectionRow {
+pub(crate) fn connection(remote: &str) -> ConnectionRow {
     ConnectionRow {
         together: None,
         protocol: "tcp".into(),
@@ -181,6 +181,8 @@ pub(super) fn connection(remote: &str) -> ConnectionRow {
         delayed_ack: None,
         turns: None,
         opening: None,
+        process: None,
+        process_does: None,
         dialogue: None,
     }
 }

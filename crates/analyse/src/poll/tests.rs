@@ -48,6 +48,7 @@ pub(super) fn trailer(reaped_at: Ns, rusage: Seen<Rusage>) -> Trailer {
         host_cpu: Seen::Absent,
         living: vec![],
         living_until: None,
+        peer_processes: Vec::new(),
         loads: Seen::unseen("not recorded by the dwell version that made this file"),
         counters: Seen::unseen("not recorded by the dwell version that made this file"),
         peaks: Vec::new(),

@@ -136,6 +136,15 @@ pub(super) const LOCKS_APART: &[NamePattern] = &[
     Method("RawRwLock", "_slow"),
 ];
 
+/// What a runtime has between its lock and the method that takes it: stubs of the JVM's compilers.
+pub(super) const LOCK_STUBS: &[NamePattern] = &[
+    Is("complete_monitor_locking_Java"),
+    Has("Runtime1::monitorenter"),
+    Method("monitorenter", "Runtime1 stub"),
+    Has("SharedRuntime::"),
+    Has("InterpreterRuntime::"),
+];
+
 /// Semaphores: functions that sleep for a lock, unless those that called them wait for work with
 /// it.
 pub(super) const SEMAPHORES: &[NamePattern] = &[
@@ -239,6 +248,9 @@ pub(super) const WORK: &[NamePattern] = &[
     // Python's queues and loops.
     Script("get", "queue.py"),
     Script("get", "queues.py"),
+    Script("_handle_results", "pool.py"),
+    Script("_wait_for_updates", "pool.py"),
+    Script("wait_result_broken_or_wakeup", "process.py"),
     Is("queue_SimpleQueue_get_impl"),
     Is("queue_SimpleQueue_get"),
     // The same without symbols: there is nothing else in the module that waits. Whoever takes a

@@ -22,6 +22,7 @@ use crate::counted::{CounterHit, Sampled};
 use crate::for_work::{HELD_NS_MAX, is_idle};
 use crate::keys::{ReasonKey, TargetKey};
 use crate::names::Names;
+use crate::peer_processes;
 use crate::rivals::Rivals;
 use crate::untraced::{InCalls, Untraced};
 use crate::what_if::program::Program;
@@ -176,7 +177,7 @@ pub(super) fn close(mut ended: TraceAtEnd, trailer: &Trailer, code: &Code) -> Cl
         ),
         window: window.map(|attached| self::window(attached.target, &members(&tree, &idle))),
     };
-    tables.connections = Seen::Value(connections.rows());
+    tables.connections = Seen::Value(peer_processes::of(connections.rows(), &trailer.peer_processes));
     tables.lookups = Seen::Value(names.lookups.rows());
     tables.files = file_rows::table(trailer, &names, &pieces.threads);
     tables.disk_requests = disk_requests::table(trailer, &names, &pieces.threads);

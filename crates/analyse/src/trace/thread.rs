@@ -5,7 +5,7 @@ use super::processes::Spent;
 use crate::account::split::Counts;
 use crate::account::{
     ActivityId, CompletedWait, HolderTimes, Life, Pace, Passed, Path, Progress, ProgressTimes, Slot,
-    ThreadState, Times, may_be_for_a_lock,
+    ThreadState, Times, stacks_may_tell,
 };
 use crate::calls::{Arch, may_be_timed, waits_for, waits_for_events, waits_for_work};
 use crate::classify::is_for_several;
@@ -140,7 +140,7 @@ pub(super) struct Unsettled(pub(super) SmallVec<[(WaitKey, Ns); 1]>);
 impl Unsettled {
     pub(super) fn add(&mut self, wait: WaitKey, ns: Ns, in_window: bool) {
         // Of one that is for a lock already only the name may change, outside of windows.
-        if ns == 0 || (wait.0 == State::Lock && !in_window) || !may_be_for_a_lock(wait) {
+        if ns == 0 || (wait.0 == State::Lock && !in_window) || !stacks_may_tell(wait, in_window) {
             return;
         }
         if let Some((_, sum)) = self.0.iter_mut().find(|(known, _)| *known == wait) {

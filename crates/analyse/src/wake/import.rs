@@ -5,6 +5,7 @@
 
 mod cyclictest_histogram;
 mod cyclictest_json;
+mod cyclictest_verbose;
 mod jitterdebugger;
 mod rtla;
 
@@ -14,7 +15,11 @@ use model::compare::wake::{CaseName, Comparable, ComparableCase, MeasurementOrig
 use model::wake::{Bin, Wakes};
 use model::{Ns, Seen};
 use serde_json::Value;
+use std::borrow::Cow;
 use thiserror::Error;
+
+/// How often a text may have been quoted.
+const QUOTES: usize = 8;
 
 /// Why a text cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -35,8 +40,32 @@ pub enum Error {
     Whole(String),
 }
 
+/// A text without what a mail adds to it: the marks of quoting (`> `), and what stands around
+/// quoted lines or around JSON.
+pub fn unquoted(text: &str) -> Cow<'_, str> {
+    let quoted = |line: &str| line.trim_start().starts_with('>');
+    let mut text = Cow::Borrowed(text);
+    for _ in 0..QUOTES {
+        if !text.lines().any(quoted) {
+            break;
+        }
+        let lines = text.lines().filter_map(|line| line.trim_start().strip_prefix('>'));
+        text = Cow::Owned(
+            lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n"),
+        );
+    }
+    let lines: Vec<&str> = text.lines().collect();
+    let first = lines.iter().position(|line| line.trim_start().starts_with('{'));
+    let last = lines.iter().rposition(|line| line.trim_end().ends_with('}'));
+    match (first, last) {
+        (Some(first), Some(last)) if first <= last => Cow::Owned(lines[first..=last].join("\n")),
+        _ => text,
+    }
+}
+
 /// Reads the output of another tool; which tool, the text shows.
 pub fn import(text: &str) -> Result<Comparable, Error> {
+    let text = &*unquoted(text);
     if text.trim_start().starts_with('{') {
         let value = json(text)?;
         return match (value.get("thread"), value.get("cpu")) {
@@ -45,7 +74,7 @@ pub fn import(text: &str) -> Result<Comparable, Error> {
             _ => Err(Error::Unknown),
         };
     }
-    let has = |start: &str| text.lines().any(|line| line.starts_with(start));
+    let has = |start: &str| text.lines().any(|line| line.trim_start().starts_with(start));
     if has("# RTLA timerlat histogram") || has("# RTLA osnoise histogram") {
         rtla::histogram(text)
     } else if text.contains("Thread Timer Latency") {
@@ -54,6 +83,8 @@ pub fn import(text: &str) -> Result<Comparable, Error> {
         Err(Error::Whole("rtla osnoise top has sums only\ntry: rtla osnoise hist".to_owned()))
     } else if has("# Histogram") || has("T: 0 ") || has("T:0 ") {
         cyclictest_histogram::import(text)
+    } else if cyclictest_verbose::is_one(text) {
+        cyclictest_verbose::import(text)
     } else {
         Err(Error::Unknown)
     }

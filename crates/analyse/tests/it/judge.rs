@@ -64,6 +64,8 @@ fn connection(delayed_us: Option<u64>) -> ConnectionRow {
         turns: None,
         opening: None,
         dialogue: None,
+        process: None,
+        process_does: None,
     }
 }
 

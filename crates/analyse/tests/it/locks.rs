@@ -262,6 +262,31 @@ fn what_sleeps_all_along_for_no_lock_that_is_known_is_idle() {
     }
 }
 
+/// A thread of a window reads a pipe, and waits for what comes in these functions.
+fn reads_a_pipe(functions: &[&str]) -> Run {
+    let mut story = Story::begins();
+    story.events.clear();
+    let node = stack(&mut story, functions);
+    let mut from = 0;
+    story.push(|at| {
+        from = at;
+        let (state, before) = (AliveState::Runnable(None), Counters::default());
+        Event::Alive { at, tid: OTHER, pid: OTHER, name: "pool".into(), state, before }
+    });
+    story.after(1).comes(OTHER).after(1);
+    let pipe = Object::File { kind: FileKind::Pipe, dev: 1, ino: 7, name: "".into() };
+    waits(&mut story, OTHER, (0, pipe), 5_000, (Waker::Task { tid: 900, name: None }, 0), node);
+    story.after(10).seen_from(from)
+}
+
+#[test]
+fn a_pool_that_reads_its_work_from_a_pipe_has_none_meanwhile() {
+    let pool = reads_a_pipe(&["read", "python3.11+0x10", "g_async_queue_pop", "main"]);
+    assert_eq!((thread_us(&pool, OTHER, State::Idle), thread_us(&pool, OTHER, State::Pipe)), (5_000, 0));
+    let other = reads_a_pipe(&["read", "python3.11+0x10", "answer", "main"]);
+    assert_eq!((thread_us(&other, OTHER, State::Idle), thread_us(&other, OTHER, State::Pipe)), (0, 5_000));
+}
+
 /// A thread is found on a futex, and another one of the tree wakes it after this time.
 fn found_and_woken(after_us: u64, functions: &[&str]) -> Run {
     let mut story = Story::begins();

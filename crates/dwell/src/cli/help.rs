@@ -220,7 +220,7 @@ pub(crate) fn start(dwell: &str) -> String {
         }
         text.push('\n');
     }
-    text + "\ndwell VERB --help shows the options of a verb on one screen, dwell help VERB all of them.\n"
+    text + "\nthe options of a verb on one screen: dwell VERB --help; all: dwell help VERB\n"
 }
 
 #[cfg(test)]

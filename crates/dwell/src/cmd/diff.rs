@@ -34,7 +34,9 @@ pub(crate) fn diff(mut args: DiffArgs, keeper: &ResultStore) -> anyhow::Result<u
         );
     }
     if is_latency(&a) && is_latency(&b) {
-        return write(args, &analyse::compare::wakes(&latency(&args.a, a)?, &latency(&args.b, b)?));
+        let mut diff = analyse::compare::wakes(&latency(&args.a, a)?, &latency(&args.b, b)?);
+        diff.names = [&args.a, &args.b].map(|path| path.display().to_string());
+        return write(args, &diff);
     }
     let (of_a, of_b) = (a.what(), b.what());
     let timed = |one: &Comparand| one.is::<TimingsResult>() || one.is::<Comparison>();

@@ -23,6 +23,9 @@ use sys::untrusted_file::Rights;
 /// The ending of a program whose end was not recorded; no program can exit with this status.
 const NO_ENDING: Ending = Ending::Code(-1);
 
+/// The part of a file that tells whether it is text: more than recordings begin with.
+const TEXT_BYTES: u64 = 64;
+
 /// How many events are analysed between looks at the clock.
 const EVENTS_A_LOOK: usize = 4096;
 
@@ -47,11 +50,13 @@ pub(super) fn open(path: &Path, keeper: &ResultStore) -> anyhow::Result<Option<A
     })
 }
 
-/// Whether the file is JSON, or a page with it: a recording never begins so.
+/// Whether the file is text: JSON, a page with it, or what another tool printed. A recording begins
+/// with bytes of its own.
 fn is_result(path: &Path) -> bool {
-    let mut first = [0_u8; 1];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut first));
-    read.is_ok() && (first[0] == b'{' || first[0] == b'<' || first[0].is_ascii_whitespace())
+    let mut first = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(TEXT_BYTES).read_to_end(&mut first));
+    let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
+    read.is_ok_and(|bytes| bytes > 0) && !first.starts_with(store::MAGIC) && first.iter().all(is_text)
 }
 
 /// Analyses the recording at this path.
@@ -141,5 +146,24 @@ impl LastSeen {
         let window = self.attached.then_some(Ending::Window(WindowEnd::Signal));
         let ending = self.ending.or(window).unwrap_or(NO_ENDING);
         Trailer::unwritten(ending, self.at, WHY)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn what_other_tools_print_is_text_and_a_recording_is_none() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        let is = |bytes: &[u8]| {
+            fs::write(&path, bytes).unwrap();
+            is_result(&path)
+        };
+        assert!(is(b"{}") && is(b"# Histogram\n") && is(b"T: 0 ( 1911) P:80"));
+        assert!(!is(&[store::MAGIC, &[0, 1, 2]].concat()) && !is(b"") && !is(b"\x7fELF"));
+        assert!(!is(store::MAGIC));
     }
 }

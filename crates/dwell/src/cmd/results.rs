@@ -3,7 +3,7 @@
 
 use super::named;
 use crate::keep::ResultStore;
-use crate::out::{self, Kept, Kind};
+use crate::out::{self, Kept, Kind, OTHER_LATENCY};
 use analyse::compare::timings;
 use analyse::wake::import;
 use anyhow::{anyhow, bail};
@@ -51,7 +51,18 @@ impl Unread {
 /// The results in a file, or of an ID: a page has one or several, any other file one.
 pub(super) fn all(path: &Path, keeper: &ResultStore) -> anyhow::Result<Vec<Unread>> {
     let bytes = kept(path, keeper)?;
-    if report::html::is_page(&bytes) { of_page(path, &bytes) } else { Ok(vec![own(path, &bytes, OWN)?]) }
+    if report::html::is_page(&bytes) {
+        return of_page(path, &bytes);
+    }
+    let unread = match of_text(path, &bytes, OWN)? {
+        Comparand::Own(unread) => unread,
+        Comparand::Other(result) => Unread {
+            path: path.to_owned(),
+            schema: OTHER_LATENCY.to_owned(),
+            json: serde_json::to_value(&*result)?,
+        },
+    };
+    Ok(vec![unread])
 }
 
 /// The result in these bytes, which are kept elsewhere under this name.
@@ -169,11 +180,21 @@ pub(super) fn comparand(path: &Path, keeper: &ResultStore) -> anyhow::Result<Com
     if report::html::is_page(&bytes) {
         return one(path, of_page(path, &bytes)?).map(Comparand::Own);
     }
-    let failed = match own(path, &bytes, ANY) {
+    of_text(path, &bytes, ANY)
+}
+
+/// What is in a file that is no page; `remedy`: what else to take, where that is nothing known.
+fn of_text(path: &Path, bytes: &[u8], remedy: &str) -> anyhow::Result<Comparand> {
+    let text = String::from_utf8_lossy(bytes);
+    let unquoted = import::unquoted(&text);
+    // As it was written, where that can be read: an error is told of the file.
+    let failed = match own(path, bytes, remedy)
+        .or_else(|error| own(path, unquoted.as_bytes(), remedy).map_err(|_| error))
+    {
         Ok(unread) => return Ok(Comparand::Own(unread)),
         Err(failed) => failed,
     };
-    match import::import(&String::from_utf8_lossy(&bytes)) {
+    match import::import(&text) {
         Ok(comparable) => Ok(Comparand::Other(Box::new(comparable))),
         // Broken JSON of no known tool may well be dwell's.
         Err(import::Error::Unknown | import::Error::Line { .. })
@@ -183,7 +204,7 @@ pub(super) fn comparand(path: &Path, keeper: &ResultStore) -> anyhow::Result<Com
         }
         Err(import::Error::Unknown) => Err(failed),
         Err(error) => {
-            bail!("{path:?} cannot be read: {}\ntry: {ANY}", report::clean(&error.to_string(), false))
+            bail!("{path:?} cannot be read: {}\ntry: {remedy}", report::clean(&error.to_string(), false))
         }
     }
 }

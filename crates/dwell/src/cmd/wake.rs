@@ -269,7 +269,7 @@ impl Listener for SpikeListener<'_> {
     }
 }
 
-/// Shows the time left and the maximum latency so far.
+/// Shows the time left, and percentiles and the maximum latency so far.
 struct WakeProgress {
     line: ProgressLine,
     for_ns: Ns,
@@ -294,9 +294,11 @@ impl Listener for WakeProgress {
             let missed =
                 if progress.missed > 0 { format!(", {} missed", progress.missed) } else { String::new() };
             format!(
-                "{}{left} left: {} wake-ups, max latency {:.1} us{missed}; Ctrl-C to stop",
+                "{}{left} left: {} wake-ups, p50 {:.1}, p99 {:.1}, max latency {:.1} us{missed}; Ctrl-C to stop",
                 self.before,
                 progress.cycles,
+                progress.quantiles_ns.0 as f64 / 1e3,
+                progress.quantiles_ns.1 as f64 / 1e3,
                 progress.max_ns as f64 / 1e3
             )
         });

@@ -7,6 +7,7 @@ use analyse::{identity, service};
 use model::compare::Change;
 use model::compare::commands::{Comparison, SCHEMA_COMPARE};
 use report::export::Exported;
+use report::units::counted;
 use report::{Look, compare};
 use store::results::NewResult;
 
@@ -48,7 +49,14 @@ impl Kind for Comparison {
                 let (text, missing) = compare::commands_hyperfine_1(comparison);
                 let mut left_out = left_out_of_hyperfine(comparison);
                 if missing > 0 {
-                    left_out.push(format!("{missing} commands have no run that counts, and are not in it"));
+                    left_out.push(format!(
+                        "{} no run that counts, not in it",
+                        if missing == 1 {
+                            "1 command has".to_owned()
+                        } else {
+                            format!("{missing} commands have")
+                        }
+                    ));
                 }
                 Ok(Some(Exported { bytes: text.into_bytes(), left_out }))
             }),
@@ -89,10 +97,10 @@ fn left_out_of_hyperfine(comparison: &Comparison) -> Vec<String> {
     if !comparison.comparisons.is_empty() {
         left_out.push("pairs, ratios and verdicts are not in it: hyperfine compares means".to_owned());
     }
-    let counted = comparison.runs.iter().filter(|run| comparison.settings.counts(run)).count();
-    if counted < comparison.runs.len() {
-        let others = comparison.runs.len() - counted;
-        left_out.push(format!("{others} runs warmed up or failed, and are not in it"));
+    let that_count = comparison.runs.iter().filter(|run| comparison.settings.counts(run)).count();
+    if that_count < comparison.runs.len() {
+        let others = comparison.runs.len() - that_count;
+        left_out.push(format!("{} warmed up or failed: not in it", counted(others as u64, "run")));
     }
     left_out
 }

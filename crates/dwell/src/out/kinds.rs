@@ -2,6 +2,7 @@
 
 use super::kind::{Kept, Kind};
 use super::ladder::LadderResult;
+use super::other_latency::OtherLatency;
 use super::run::RunOutput;
 use super::timings::TimingsResult;
 use super::trend::TrendResult;
@@ -41,6 +42,7 @@ pub(crate) const KINDS: &[KindEntry] = &[
     entry::<WhatIf>(),
     entry::<TrendResult>(),
     entry::<TimingsResult>(),
+    entry::<OtherLatency>(),
     entry::<RunComparison>(),
     entry::<Sittings>(),
     entry::<LadderComparison>(),

@@ -200,6 +200,9 @@ pub struct WakeComparison {
     pub a: MeasurementOrigin,
     /// B, compared with A.
     pub b: MeasurementOrigin,
+    /// The names by which both were given: files, or IDs. Empty in older results.
+    #[serde(default)]
+    pub names: [String; 2],
     /// A relative difference up to this counts as none, as does one up to `margin_ns`.
     #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
     pub margin: f64,

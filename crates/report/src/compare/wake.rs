@@ -10,8 +10,10 @@ use crate::wake::chart::bars_on;
 use crate::wake::columns::Axis;
 use crate::wake::picture::PLAIN;
 use crate::wake::plots::{PAPER, PlotInfo, Series, caveats, draw, head};
+use crate::wake::table::of_threads;
 use model::compare::wake::{
-    CaseDiff, CaseName, FigureInterval, Maxima, MeasurementOrigin, Quantile, WORDS, WakeComparison,
+    CaseDiff, CaseName, Comparable, FigureInterval, Maxima, MeasurementOrigin, Quantile, SettingText, WORDS,
+    WakeComparison,
 };
 use model::compare::{Change, Difference};
 use model::wake::Wakes;
@@ -19,6 +21,9 @@ use model::{Ns, Seen};
 
 /// What may change a figure between two measurements.
 const NOISE: &str = "another day, load or neighbour";
+
+/// What is more probable than this needs no number: it is what chance gives.
+const LIKELY: f64 = 0.5;
 
 /// The page, with a newline after each line.
 pub fn terminal(diff: &WakeComparison, look: Look) -> String {
@@ -54,6 +59,29 @@ pub(crate) fn parts(diff: &WakeComparison, look: Look) -> Vec<Vec<Line>> {
     parts
 }
 
+/// The page of what another tool measured, with a newline after each line.
+pub fn one(result: &Comparable, look: Look) -> String {
+    let settings = |of: &[SettingText]| -> Vec<Line> {
+        let said: Vec<String> = of.iter().map(|one| format!("{} {}", one.what, one.value)).collect();
+        if said.is_empty() { Vec::new() } else { Line::new(look).add(Ink::Dim, &said.join(", ")).wrap(GAP) }
+    };
+    let mut top = Line::new(look).add(Ink::Bold, &origin(&result.origin)).wrap(GAP);
+    top.extend(settings(&result.settings));
+    let mut parts = vec![top];
+    for case in &result.cases {
+        parts.push(settings(&case.settings));
+        parts.push(of_threads(&case.all, &case.threads, None, look));
+        let bins = &case.all.histogram[..];
+        if let Some(axis) = Axis::of(&[bins], None).filter(|_| !bins.is_empty()) {
+            let title = format!("{} by latency", counted(case.all.cycles, "wake-up"));
+            parts.push(bars_on(axis, &title, bins, None, look));
+        }
+    }
+    let limit = |limit: &String| paragraphs(Line::new(look).add(Ink::Warn, "! "), limit, GAP);
+    parts.push(result.limits.iter().flat_map(limit).collect());
+    joined(&parts)
+}
+
 /// The comparison as a picture: an SVG document.
 pub fn svg(diff: &WakeComparison) -> String {
     crate::picture::svg(&picture(diff))
@@ -74,8 +102,14 @@ fn origin(origin: &MeasurementOrigin) -> String {
 }
 
 fn top(diff: &WakeComparison, look: Look) -> Vec<Line> {
-    let mut lines = parts::origin("A", &origin(&diff.a), "", look);
-    lines.extend(parts::origin("B", &origin(&diff.b), "", look));
+    let alike = (&diff.a.host, &diff.a.kernel) == (&diff.b.host, &diff.b.kernel);
+    let side = |side: &str, of: &MeasurementOrigin, name: &str| {
+        let name = if alike && !name.is_empty() { format!("{name}: ") } else { String::new() };
+        parts::origin(side, &format!("{name}{}", origin(of)), "", look)
+    };
+    let [name_a, name_b] = &diff.names;
+    let mut lines = side("A", &diff.a, name_a);
+    lines.extend(side("B", &diff.b, name_b));
     lines.extend(differences(&diff.differences, look));
     lines
 }
@@ -210,11 +244,12 @@ fn remarks(case: &CaseDiff, look: Look) -> Vec<Line> {
         let text = format!("{n} of {one} {verb} a higher {whose} than any of {other}");
         let line = Line::new(look).add(Ink::Plain, &text);
         let line = match &maxima.chance {
-            Seen::Value(chance) => line.add(
+            Seen::Value(chance) if *chance < LIKELY => line.add(
                 Ink::Dim,
                 &format!("; if both were alike, the probability of that would be {}", share_of_one(*chance)),
             ),
-            _ => line,
+            Seen::Value(_) => line.add(Ink::Dim, ", as two that are alike have it more often than not"),
+            Seen::Absent | Seen::Unseen(_) => line,
         };
         lines.extend(line.wrap(GAP));
     }

@@ -5,7 +5,7 @@ use super::{blocks, escape, flame, requests, timeline, times};
 use crate::page::findings::FindingText;
 use crate::page::parts::{Parts, parts};
 use crate::page::words;
-use crate::units::{duration, share};
+use crate::units::{counted, duration, share};
 use model::{Run, RunResult};
 use std::fmt::Write;
 
@@ -71,8 +71,8 @@ fn findings(parts: &Parts, run: &Run) -> String {
             .collect();
         let _ = write!(
             html,
-            "<details><summary>{} causes {head}</summary>\n<dl class=\"causes\">\n{rows}</dl></details>\n",
-            causes.len()
+            "<details><summary>{} {head}</summary>\n<dl class=\"causes\">\n{rows}</dl></details>\n",
+            counted(causes.len() as u64, "cause")
         );
     }
     html.push_str("</section>\n");

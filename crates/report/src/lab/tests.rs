@@ -211,6 +211,8 @@ fn a_machine_too_busy_and_an_early_end_are_said_with_what_was_learnt() {
     busy.sitting.slow.host_busy = Seen::Value(0.9);
     let page = pair(&busy, &Lesson { text: "" }, LOOK);
     assert!(page.contains("undecided: the fast way takes between 40 % less and 20 % more"), "{page}");
+    let decides = format!("dwell lab {} --pairs 40", busy.pair.name);
+    assert!(page.replace("\n  ", " ").contains(&decides), "{page}");
     assert!(page.contains("one file    400 ms  no saving shown (-20 to 40 %)\n"), "{page}");
     let mut ended = run(0.5);
     (ended.sitting.saved, ended.sitting.wall_ns) = (Vec::new(), Vec::new());
@@ -341,13 +343,13 @@ fn what_could_not_be_looked_for_or_was_not_judged_is_undecided_with_the_reason()
     };
     assert_eq!(
         of(UnfoundKind::Unseen),
-        "undecided: the program has small-files, and dwell could not look for it: few files\\x1b; dwell doctor says \
-             what would change that no saving was predicted"
+        "undecided: the program has small-files, and dwell could not look for it: few files\\x1b; dwell doctor \
+             says what would change that, as a rule: sudo dwell lab files no saving was predicted"
     );
     assert_eq!(
         of(UnfoundKind::Unjudged),
         "undecided: nothing is found; small-files is ruled out, since few files\\x1b. The pair is known to show it only \
-             with its own size and server no saving was predicted"
+             with its own size and server: dwell lab files no saving was predicted"
     );
     assert_eq!(
         of(UnfoundKind::RuledOut),

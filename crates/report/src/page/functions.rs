@@ -9,8 +9,12 @@ use crate::paint::{Ink, Line};
 use crate::table::{Table, figure, text};
 use crate::units::{count, share_of_one};
 use model::recording::JIT_MODULE;
-use model::run::FunctionRow;
+use model::run::{FunctionRow, UnnamedRow};
 use model::{Run, Seen};
+
+/// The share of the time on a CPU from which code without names is worth a word of the first
+/// screen.
+const UNNAMED_SHARE: f64 = 0.1;
 
 /// The table: the program's own by their time with callees, then others by their own
 /// time on a CPU.
@@ -66,14 +70,26 @@ pub(super) fn table(run: &Run, look: Look, rows: usize) -> Vec<Line> {
     }
     let mut lines = table.lines();
     let unnamed = functions[..shown].iter().filter_map(|function| function.unnamed.as_ref());
-    let others_named = all.iter().any(|row| row.module == JIT_MODULE && row.unnamed.is_none());
-    let remedies = unnamed.filter_map(|row| jit::remedy(row, run.window.is_some(), others_named));
+    let remedies = unnamed.filter_map(|row| remedy(run, all, row));
     let told = |remedy: String| {
         let line = Line::new(look).add(Ink::Plain, "  ").add(Ink::Dim, "for names: ");
         line.add(Ink::Plain, &remedy).wrap(4)
     };
     lines.extend(remedies.flat_map(told));
     lines
+}
+
+fn remedy(run: &Run, all: &[FunctionRow], row: &UnnamedRow) -> Option<String> {
+    let others_named = all.iter().any(|row| row.module == JIT_MODULE && row.unnamed.is_none());
+    jit::remedy(row, run.window.is_some(), others_named)
+}
+
+/// What would name code of a JIT, where that has enough of the time on a CPU to matter.
+pub(super) fn names_missing(run: &Run) -> Option<String> {
+    let all = run.tables.functions.value()?;
+    let matters = |row: &&FunctionRow| row.unnamed.is_some() && row.share.value >= UNNAMED_SHARE;
+    let row = all.iter().find(matters)?;
+    remedy(run, all, row.unnamed.as_ref()?)
 }
 
 fn order(all: &[FunctionRow]) -> Vec<usize> {

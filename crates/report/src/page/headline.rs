@@ -141,6 +141,9 @@ fn verdict(run: &Run, diagnosis: &Diagnosis, look: Look) -> Line {
     if run.whole_ns() == 0 {
         return line.add(Ink::Plain, "the program finished too quickly to be measured");
     }
+    if let Some(port) = diagnosis.serves_at {
+        return serves(line, port);
+    }
     let line = class(line, run, diagnosis, look);
     let line = behind_own(line, run, diagnosis);
     // Other time runnable or stopped belongs to no class, so the headline names it.
@@ -148,6 +151,15 @@ fn verdict(run: &Run, diagnosis: &Diagnosis, look: Look) -> Line {
     line.add(Ink::Warn, "; ")
         .glued(Ink::Warn, &share(held_up_ns, run.whole_ns()))
         .add(Ink::Warn, " is waiting for a CPU, or stopped")
+}
+
+/// The words for a server that was run: what bounds it is no question of its wall clock.
+pub(super) fn serves(line: Line, port: u16) -> Line {
+    line.add(Ink::Bold, "a server")
+        .add(Ink::Plain, ": it waited for work at port ")
+        .glued(Ink::Plain, &port.to_string())
+        .add(Ink::Plain, "; while it has work, type: ")
+        .glued(Ink::Bold, &format!("dwell attach :{port}"))
 }
 
 /// The class and what it is by.

@@ -3,15 +3,18 @@
 
 use super::rows::{dim, rows_shown};
 use crate::Look;
+use crate::clean::clean;
 use crate::paint::{Ink, Line};
 use crate::table::{Table, figure, text};
 use crate::units::{bytes, count, counted, duration, share};
-use model::network::ConnectionOrigin;
-use model::peers::{ConnectionRow, LookupRow};
+use model::network::{ConnectionOrigin, PeerProcess};
+use model::peers::{ConnectionRow, LookupRow, PeerDoes};
 use model::{Ns, Run, State};
 
 /// The share of the wall clock (1 in N) from which waits for the network have these tables.
 const WORTH: Ns = 50;
+/// Peers on this host that are named.
+const PROCESSES: usize = 2;
 
 fn waited(run: &Run) -> bool {
     let network = run.time_in(State::Network);
@@ -74,7 +77,45 @@ pub(super) fn connections(run: &Run, look: Look, rows: usize) -> Vec<Line> {
         let text = format!("  {failed} of {} were never established", counted(opened, "opened connection"));
         lines.extend(Line::new(look).add(Ink::Plain, &text).wrap(4));
     }
+    lines.extend(processes(run, look));
     lines
+}
+
+/// The process of this host that serves at an address.
+pub(super) fn at<'a>(run: &'a Run, remote: &str) -> Option<&'a PeerProcess> {
+    let rows = run.tables.connections.value()?;
+    rows.iter().find(|row| row.remote == remote).and_then(|row| row.process.as_ref())
+}
+
+/// `postgres (PID 29417)`.
+pub(super) fn process(of: &PeerProcess, look: Look) -> String {
+    format!("{} (PID {})", clean(&of.name, look.unicode), of.pid)
+}
+
+/// Who the peers on this host are that it waited for, and what they did meanwhile:
+/// `127.0.0.1:5432 is postgres (PID 29417), which computes meanwhile (1.9 s of CPU time in 2.1 s)`.
+pub(super) fn processes(run: &Run, look: Look) -> Vec<Line> {
+    let rows = run.tables.connections.value().filter(|_| waited(run)).map_or(&[][..], Vec::as_slice);
+    let line = |row: &ConnectionRow| {
+        let of = row.process.as_ref().filter(|_| row.waited_ns >= run.whole_ns() / WORTH)?;
+        let mut said = format!("{} is {}", clean(&row.remote, look.unicode), process(of, look));
+        if let (Some(does), Some(used)) = (row.process_does, of.meanwhile) {
+            let cpu = format!("{} of CPU time in {}", duration(used.cpu_ns), duration(used.ns));
+            said += &match does {
+                PeerDoes::Computes => format!(", which computes meanwhile ({cpu})"),
+                PeerDoes::UsesDisks => format!(
+                    ", which uses disks meanwhile ({} and {cpu})",
+                    bytes(used.disk_bytes.unwrap_or(0))
+                ),
+                PeerDoes::Waits => format!(", which waits itself most of that time ({cpu})"),
+            };
+        }
+        Some(said)
+    };
+    let mut said: Vec<String> = rows.iter().filter_map(line).collect();
+    said.dedup();
+    said.truncate(PROCESSES);
+    said.iter().flat_map(|said| Line::new(look).add(Ink::Plain, said).wrap(2)).collect()
 }
 
 /// The remote address, and the direction of the connection.

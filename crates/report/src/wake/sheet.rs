@@ -13,6 +13,7 @@ use crate::table::{Table, figure, text};
 use crate::units::{count, counted, duration, exact, to_second};
 use model::Seen;
 use model::wake::sheet::{Case, Sheet};
+use model::wake::verdict::Answer;
 use model::wake::{LatencyBlock, Wakeups};
 
 /// Columns of the figure behind a sparkline, with a blank before it.
@@ -77,7 +78,7 @@ fn sentences(sheet: &Sheet, look: Look) -> Vec<Line> {
     };
     let missed: u64 = sheet.results.iter().filter_map(|wakeups| wakeups.all.missed.value()).sum();
     let cycles: u64 = sheet.results.iter().map(|wakeups| wakeups.all.cycles).sum();
-    let line = Line::new(look);
+    let line = answers(sheet, Line::new(look));
     let line = match wakeups.all.max_ns.value() {
         Some(ns) => line
             .add(Ink::Bold, "maximum latency ")
@@ -106,6 +107,19 @@ fn sentences(sheet: &Sheet, look: Look) -> Vec<Line> {
         super::table::cpus_named(&asked.cpus),
     );
     vec![line, Line::new(look).add(Ink::Dim, &place)]
+}
+
+/// `125 us: fail in 2 of 5; `: the answer to the question that was asked.
+fn answers(sheet: &Sheet, line: Line) -> Line {
+    let given: Vec<_> = sheet.results.iter().filter_map(|wakeups| wakeups.verdict.value()).collect();
+    let Some(deadline) = given.first().map(|verdict| verdict.deadline.deadline_ns) else { return line };
+    // The worst there is: one case that fails is a fail.
+    let order = [Answer::Fail, Answer::Undecided, Answer::Pass];
+    let with = |answer: Answer| given.iter().filter(|verdict| verdict.answer == answer).count();
+    let answer = order.into_iter().find(|answer| with(*answer) > 0).unwrap_or(Answer::Undecided);
+    let (word, ink) = verdict::word(answer);
+    let of = format!(" in {} of {}; ", with(answer), given.len());
+    line.glued(Ink::Bold, &exact(deadline)).add(Ink::Bold, ": ").add(ink, word).add(Ink::Plain, &of)
 }
 
 /// The table of cases.

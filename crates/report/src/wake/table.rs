@@ -17,7 +17,11 @@ pub(crate) fn lines(wakeups: &Wakeups, look: Look) -> Vec<Line> {
     if wakeups.all.cycles == 0 {
         return Vec::new();
     }
-    let verdict = wakeups.verdict.value();
+    of_threads(&wakeups.all, &wakeups.threads, wakeups.verdict.value(), look)
+}
+
+/// The table of some threads and of all of them together.
+pub(crate) fn of_threads(all: &Wakes, threads: &[Wakes], verdict: Option<&Verdict>, look: Look) -> Vec<Line> {
     let mut columns = vec![
         text("", 6, 0),
         figure("cycles", 1),
@@ -44,23 +48,27 @@ pub(crate) fn lines(wakeups: &Wakeups, look: Look) -> Vec<Line> {
         }
         table.row(cells);
     };
-    let mut shown: Vec<&Wakes> = wakeups.threads.iter().collect();
+    let thread = |wakes: &Wakes| {
+        let at = threads.iter().position(|one| one == wakes).filter(|_| threads.len() > 1);
+        at.map_or_else(|| "all".to_owned(), |at| format!("thread {at}"))
+    };
+    let mut shown: Vec<&Wakes> = threads.iter().collect();
     if shown.len() > MOST {
         shown.sort_by_key(|wakes| std::cmp::Reverse(wakes.max_ns.value().copied()));
         shown.truncate(MOST);
         shown.sort_by_key(|wakes| wakes.cpu);
     }
-    let max_ns = wakeups.all.max_ns.value();
+    let max_ns = all.max_ns.value();
     for wakes in &shown {
-        let name = wakes.cpu.map_or_else(|| "all".to_owned(), |cpu| format!("cpu {cpu}"));
+        let name = wakes.cpu.map_or_else(|| thread(wakes), |cpu| format!("cpu {cpu}"));
         let ink = if wakes.max_ns.value() == max_ns { Ink::Bold } else { Ink::Plain };
         add(name, wakes, ink);
     }
     // With one CPU, its row is the total.
-    if wakeups.threads.len() != 1 {
-        let n = wakeups.threads.len();
+    if threads.len() != 1 {
+        let n = threads.len();
         let name = if n > shown.len() { format!("all {n}") } else { "all".to_owned() };
-        add(name, &wakeups.all, Ink::Plain);
+        add(name, all, Ink::Plain);
     }
     table.lines()
 }

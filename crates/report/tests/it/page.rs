@@ -360,3 +360,84 @@ fn code_of_a_jit_without_names_is_one_row_with_the_command_that_names_it() {
     assert!(page.contains("for names: java -XX:+UnlockDiagnosticVMOptions"), "{page}");
     assert!(!page.contains("[jit:"), "{page}");
 }
+
+/// The page that fits a screen, with these findings' diagnosis changed.
+fn screen_with(run: &model::Run, change: impl Fn(&mut model::Diagnosis)) -> String {
+    let mut result = samples::result(run, None);
+    change(&mut result.diagnosis);
+    dwell_report::screen(&result.run, &result.diagnosis, PLAIN)
+}
+
+#[test]
+fn a_server_that_was_run_is_said_to_be_one_with_what_to_type() {
+    let page = screen_with(&samples::crawler(), |diagnosis| diagnosis.serves_at = Some(8000));
+    let words: Vec<&str> = page.split_whitespace().collect();
+    let said = words.join(" ");
+    assert!(said.contains("a server: it waited for work at port 8000"), "{page}");
+    assert!(said.contains("dwell attach :8000") && !page.contains("-bound"), "{page}");
+}
+
+#[test]
+fn a_peer_on_this_host_is_called_by_its_process_and_what_it_does() {
+    let mut run = samples::crawler();
+    let whole_ns = run.whole_ns();
+    let Seen::Value(rows) = &mut run.tables.connections else { panic!("they are there") };
+    rows[0].waited_ns = whole_ns;
+    let remote = rows[0].remote.clone();
+    rows[0].process = Some(model::network::PeerProcess {
+        remote: remote.clone(),
+        pid: 29_417,
+        name: "postgres\u{1b}".into(),
+        processes: vec![29_417],
+        meanwhile: Some(model::network::PeerUse {
+            ns: 2_000_000_000,
+            cpu_ns: 1_900_000_000,
+            disk_bytes: None,
+        }),
+    });
+    rows[0].process_does = Some(model::peers::PeerDoes::Computes);
+    let words = |page: &str| page.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = format!(
+        "{remote} is postgres\\x1b (PID 29417), which computes meanwhile (1.90 s of CPU time in 2.00 s)"
+    );
+    for page in [screen(&run, PLAIN), terminal(&run, PLAIN)] {
+        assert!(words(&page).contains(&said), "{page}");
+    }
+}
+
+#[test]
+fn the_programs_own_work_has_a_row_though_waits_have_nearly_all_of_the_time() {
+    let mut run = samples::crawler();
+    let whole_ns = run.whole_ns();
+    let place = |state, function: &str, ns| model::CodePlace {
+        state,
+        code: Some(model::wait::StackFrame {
+            function: function.into(),
+            source: Some(("shop.py".into(), 7)),
+            language: model::recording::Language::Python,
+            kind: model::wait::FrameKind::Function,
+        }),
+        reason: Reason::None,
+        other_reasons: 0,
+        process: "python3".into(),
+        threads: 1,
+        ns,
+        count: 1,
+        sampled: false,
+    };
+    let mut places: Vec<_> =
+        (0..8).map(|at| place(model::State::Network, &format!("waits{at}"), whole_ns / 9)).collect();
+    places.push(place(model::State::User, "price", whole_ns / 12));
+    run.places = Seen::Value(places);
+    let page = dwell_report::screen(&run, &samples::result(&run, None).diagnosis, PLAIN);
+    assert!(page.contains("price"), "{page}");
+}
+
+#[test]
+fn what_names_code_of_a_jit_is_on_the_screen_that_lacks_the_names() {
+    let mut run = samples::crunch();
+    let Seen::Value(functions) = &mut run.tables.functions else { panic!("they are there") };
+    functions[0].share.value = 0.5;
+    functions[0].unnamed = Some(UnnamedRow { runtime: Runtime::Node, pids: vec![77] });
+    assert!(screen(&run, PLAIN).contains("node --perf-basic-prof"), "{}", screen(&run, PLAIN));
+}

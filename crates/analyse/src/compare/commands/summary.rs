@@ -57,7 +57,10 @@ impl Summary<'_> {
         }
         let behind = self.runs.iter().filter(|run| run.left_behind > 0).count();
         if behind > 0 {
-            limits.push(format!("{behind} runs left processes behind, which may disturb the next"));
+            limits.push(format!(
+                "{behind} {} left processes behind, which may disturb the next",
+                if behind == 1 { "run" } else { "runs" }
+            ));
         }
         limits
     }

@@ -1,7 +1,7 @@
 //! Time in which the program was ready to run and something else had the CPUs: other programs, or
 //! its own threads on fewer CPUs than the host has.
 
-use super::{Cause, Imposed, Manual, Outcome};
+use super::{Cause, Imposed, Manual, Outcome, peers};
 use crate::judge::imposed;
 use crate::judge::predict::{Kind, Removal};
 use crate::judge::{Evidence, spins, starved};
@@ -113,16 +113,27 @@ fn behind_others(evidence: &Evidence<'_>, queue: &RunQueue, ns: Ns) -> Finding {
         Seen::Value(pid) => say!(Name(other.name.clone()), " (PID ", Name(pid.to_string()), ")"),
         _ => say!(Name(other.name.clone())),
     };
-    let named = programs().take(NAMED).map(name).reduce(|all, one| all.and(say!(" and ")).and(one));
-    let most = named.clone().map_or_else(Sentence::default, |named| say!(", mainly ").and(named));
-    let who = named.unwrap_or_else(|| say!("the other programs"));
+    let all = |some: &mut dyn Iterator<Item = &Rival>| {
+        some.take(NAMED).map(name).reduce(|all, one| all.and(say!(" and ")).and(one))
+    };
+    let is_peer = |other: &&Rival| peers::serves(evidence, &other.pid);
+    let most = all(&mut programs()).map_or_else(Sentence::default, |named| say!(", mainly ").and(named));
+    // A peer works for this program: without it there is nothing to wait for.
+    let own = all(&mut programs().take(NAMED).filter(is_peer));
+    let strangers = all(&mut programs().take(NAMED).filter(|other| !is_peer(other)));
+    let change = match (own, strangers) {
+        (Some(own), None) => say!("ask less of ")
+            .and(own)
+            .and(say!(", which serves this program and has to run as well, or let both use more CPUs")),
+        (_, who) => say!("stop or move ")
+            .and(who.unwrap_or_else(|| say!("the other programs")))
+            .and(say!(", or give other programs less CPU time: nice, cpu.weight, taskset")),
+    };
     Finding {
         cause: CAUSE.name.clone(),
         place: RowRef::State(State::Runqueue),
         what: say!("the program waits ", Time(ns), " for CPUs that other programs use").and(most),
-        change: say!("stop or move ")
-            .and(who)
-            .and(say!(", or give other programs less CPU time: nice, cpu.weight, taskset")),
+        change,
         share_ns,
         saving: saving(evidence, share_ns),
         evidence: programs()
@@ -176,8 +187,10 @@ fn saving(evidence: &Evidence<'_>, share_ns: Interval) -> Seen<model::finding::S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::samples::{call, found, judged, run, saves, sites};
+    use crate::judge::samples::{call, connection, found, judged, run, saves, sites};
     use model::limits::Limits;
+    use model::network::PeerProcess;
+    use model::peers::ConnectionRow;
     use model::prediction::Site;
     use model::{Diagnosis, Run};
 
@@ -220,6 +233,24 @@ mod tests {
         assert_eq!(saves(found(&diagnosis, "cpu-contention").expect("it is there")), (300 * MS, 300 * MS));
         assert!(found(&judge(&queued(0, &[("sh", 100 * MS)], 4)), "cpu-contention").is_some());
         assert!(found(&judge(&queued(0, &[("sh", 99 * MS)], 4)), "cpu-contention").is_none());
+    }
+
+    #[test]
+    fn a_peer_of_the_program_is_not_to_be_stopped() {
+        let mut run = queued(0, &[("postgres", 300 * MS)], 4);
+        let change = |run: &Run| String::from(found(&judge(run), "cpu-contention").unwrap().change.clone());
+        assert!(change(&run).starts_with("stop or move {name:postgres}"));
+        let process = PeerProcess {
+            remote: "127.0.0.1:5432".into(),
+            pid: 6,
+            name: "postgres".into(),
+            processes: vec![6, 7],
+            meanwhile: None,
+        };
+        let row = ConnectionRow { process: Some(process), ..connection("127.0.0.1:5432") };
+        run.tables.connections = Seen::Value(vec![row]);
+        let said = change(&run);
+        assert!(said.starts_with("ask less of {name:postgres}") && !said.contains("stop"), "{said}");
     }
 
     #[test]

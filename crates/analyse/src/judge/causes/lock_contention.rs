@@ -15,7 +15,8 @@ use model::recording::Tier;
 use model::run::{WaitRow, WakerRow};
 use model::sentence::Piece::{Count, Name, Ns as Time, Number, Share};
 use model::wait::{StackFrame, SyscallName, WaitTarget, WakerKind};
-use model::{Ns, Seen, Sentence, State, say};
+use model::{Ns, Seen, Sentence, State, Tid, say};
+use std::borrow::Cow;
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("lock-contention", "waits for a lock"),
@@ -80,22 +81,21 @@ fn is_for_a_lock(wait: &WaitRow) -> bool {
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     let of_locks = || evidence.run.waits.iter().enumerate().filter(|(_, wait)| wait.reason == State::Lock);
+    let is_window = evidence.run.window.is_some();
     let mut known = Vec::new();
     let mut findings = Vec::new();
     let mut apart: Vec<&StackFrame> = Vec::new();
-    for (row, wait) in of_locks() {
-        if wait.total_ns < evidence.run.whole_ns() / WHOLE_PART || known.contains(&lock_of(wait)) {
+    for Contended { row, waits, taken, sleeps_apart } in contended(of_locks()) {
+        if waits.total_ns < evidence.run.whole_ns() / WHOLE_PART || known.contains(&lock_of(&waits)) {
             continue;
         }
-        let Some(stack) = wait.stack.value() else { continue };
-        let Some(taken) = takes_lock_in(stack) else { continue };
-        if evidence.run.window.is_none() && sleeps_apart(stack) {
+        if !is_window && sleeps_apart {
             // The clock of one futex has what one thread waits: others that wait for the lock would
             // still hold it up.
             apart.push(taken);
-        } else if let Some(goes) = goes(evidence, wait) {
-            known.push(lock_of(wait));
-            findings.push(finding(evidence, row, wait, taken, &goes));
+        } else if let Some(goes) = goes(evidence, &waits) {
+            known.push(lock_of(&waits));
+            findings.push(finding(evidence, row, &waits, taken, &goes));
         }
     }
     if let (Some(taken), true) = (apart.first(), findings.is_empty()) {
@@ -110,6 +110,53 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         _ => say!(Time(total_ns), " of waits for other threads, but none for a lock that delays the end"),
     };
     Outcome::of(findings, why_not.into())
+}
+
+/// Waits for what is one lock, as far as it can be told.
+struct Contended<'a> {
+    /// The first of its rows.
+    row: usize,
+    /// All of them as one.
+    waits: Cow<'a, WaitRow>,
+    taken: &'a StackFrame,
+    /// Whether each thread sleeps on a futex of its own: where it is taken tells the lock then.
+    sleeps_apart: bool,
+}
+
+fn contended<'a>(waits: impl Iterator<Item = (usize, &'a WaitRow)>) -> Vec<Contended<'a>> {
+    let mut all: Vec<Contended<'a>> = Vec::new();
+    for (row, wait) in waits {
+        let Some(stack) = wait.stack.value() else { continue };
+        let Some(taken) = takes_lock_in(stack) else { continue };
+        let sleeps_apart = sleeps_apart(stack);
+        let process = |wait: &WaitRow| wait.threads.first().map(|thread| thread.pid);
+        // What a JVM still interprets at first, or anew, is a method that has a name elsewhere.
+        let is_at =
+            |of: &StackFrame| of == taken || places::is_interpreted(of) || places::is_interpreted(taken);
+        let is_same = |of: &&mut Contended<'_>| {
+            sleeps_apart && of.sleeps_apart && is_at(of.taken) && process(&of.waits) == process(wait)
+        };
+        match all.iter_mut().find(is_same) {
+            Some(of) => {
+                if places::is_interpreted(of.taken) {
+                    of.taken = taken;
+                }
+                add(of.waits.to_mut(), wait);
+            }
+            None => all.push(Contended { row, waits: Cow::Borrowed(wait), taken, sleeps_apart }),
+        }
+    }
+    all
+}
+
+/// Adds what a finding says of waits.
+fn add(to: &mut WaitRow, more: &WaitRow) {
+    to.calls += more.calls;
+    to.total_ns += more.total_ns;
+    to.path_ns += more.path_ns;
+    to.by.extend(more.by.iter().cloned());
+    let known: Vec<Tid> = to.threads.iter().map(|thread| thread.tid).collect();
+    to.threads.extend(more.threads.iter().filter(|thread| !known.contains(&thread.tid)).cloned());
 }
 
 /// The lock, where it is a futex.
@@ -277,6 +324,7 @@ mod tests {
     use crate::judge::samples::{found, is_assumed, judged, ruled_out, run, saves, sites, wait, waiting};
     use model::Run;
     use model::recording::Language;
+    use model::run::WindowSummary;
     use model::wait::FrameKind;
 
     const MS: Ns = 1_000_000;
@@ -354,6 +402,35 @@ mod tests {
         let run = of("AwareLock::Enter", State::Sleep);
         let diagnosis = judged(&run, &sites(&run, &[(LOCK, [400 * MS, 30 * MS, 0])]));
         assert!(is_assumed(&diagnosis, "lock-contention"), "its waits alone are a sign");
+    }
+
+    #[test]
+    fn threads_that_sleep_apart_for_one_lock_are_one_finding_by_the_method() {
+        let mut run = run(&[(State::Lock, 1600 * MS), (State::User, 400 * MS)]);
+        run.window = Some(WindowSummary {
+            target: "7".into(),
+            processes: 1,
+            threads_active: 8,
+            threads_idle: 0,
+            thread_ns: 2000 * MS,
+            idle_ns: 0,
+        });
+        let method = StackFrame { language: Language::Jit, source: None, ..frame("void L.step()") };
+        for tid in 101..109 {
+            let address = u64::from(tid) * 64;
+            let mut row =
+                wait(State::Lock, WaitTarget::Futex(Seen::Value(address)), &[waiting(tid, 200 * MS)]);
+            let stub = StackFrame { language: Language::Jit, ..frame("_complete_monitor_locking_Java") };
+            let inner = ["futex_wait", "ObjectMonitor::EnterI", "ObjectMonitor::enter"].map(frame);
+            row.stack = Seen::Value([&inner[..], &[stub, method.clone(), frame("start")]].concat());
+            run.waits.push(row);
+        }
+        let diagnosis = judged(&run, &sites(&run, &[]));
+        let all = diagnosis.findings.iter().filter(|finding| finding.cause.id == "lock-contention");
+        let [finding] = &all.collect::<Vec<_>>()[..] else { panic!("{:?}", diagnosis.findings) };
+        assert_eq!(finding.share_ns, Interval { lo: 1600 * MS, hi: 1600 * MS });
+        let said = String::from(finding.what.clone());
+        assert!(said.contains("8 thread") && said.contains("{name:void L.step()}"), "{said}");
     }
 
     #[test]

@@ -5,22 +5,49 @@ use crate::judge::Evidence;
 use crate::judge::predict::{Kind, Removal};
 use model::coverage::Interval;
 use model::network::{ConnectionOrigin, Endpoint};
-use model::peers::ConnectionRow;
+use model::peers::{ConnectionRow, PeerDoes};
 use model::prediction::Site;
-use model::sentence::Piece::Name;
+use model::sentence::Piece::{Bytes, Name, Ns as Time};
 use model::wait::WaitTarget;
-use model::{Ns, Sentence, say};
+use model::{Ns, Pid, Seen, Sentence, say};
 
 /// What a request and its answer have at most, each way; with more it is a transfer. Ten segments
 /// go at once when a connection begins (RFC 6928), and up to this size two round trips more.
 pub(super) const REQUEST_BYTES_MAX: u64 = 64 << 10;
 
-/// `192.0.2.1:5432 (postgresql)`.
+/// `192.0.2.1:5432 (postgresql)`, `postgres (PID 29417) at 127.0.0.1:5432`.
 pub(super) fn name(row: &ConnectionRow) -> Sentence {
-    match &row.service {
-        Some(service) => say!(Name(format!("{} ({service})", row.remote))),
-        None => say!(Name(row.remote.clone())),
+    match (&row.process, &row.service) {
+        (Some(process), _) => {
+            let pid = process.pid.to_string();
+            say!(Name(process.name.clone()), " (PID ", Name(pid), ") at ", Name(row.remote.clone()))
+        }
+        (None, Some(service)) => say!(Name(format!("{} ({service})", row.remote))),
+        (None, None) => say!(Name(row.remote.clone())),
     }
+}
+
+/// What a peer on this host did meanwhile, where that is known.
+pub(super) fn does(row: &ConnectionRow) -> Option<Sentence> {
+    let process = row.process.as_ref()?;
+    let of = process.meanwhile?;
+    let used = say!(Time(of.cpu_ns), " of CPU time in ", Time(of.ns));
+    let what = match row.process_does? {
+        PeerDoes::Computes => say!(" computes meanwhile: ").and(used),
+        PeerDoes::UsesDisks => {
+            let bytes = of.disk_bytes.unwrap_or(0);
+            say!(" reads and writes disks meanwhile: ", Bytes(bytes), ", and ").and(used)
+        }
+        PeerDoes::Waits => say!(" waits itself most of that time: ").and(used),
+    };
+    Some(say!(Name(process.name.clone())).and(what))
+}
+
+/// Whether a process is of a peer on this host.
+pub(super) fn serves(evidence: &Evidence<'_>, pid: &Seen<Pid>) -> bool {
+    let Seen::Value(pid) = pid else { return false };
+    let rows = evidence.run.tables.connections.value().map_or(&[][..], Vec::as_slice);
+    rows.iter().filter_map(|row| row.process.as_ref()).any(|process| process.processes.contains(pid))
 }
 
 /// Whether threads of the tree ask and the other end answers.

@@ -198,6 +198,7 @@ fn finding(
         .into_iter()
         .chain(at_once)
         .chain(of_all)
+        .chain(peers::does(of))
         .collect(),
         assumes: vec![
             say!("the requests do not need each other's answers"),

@@ -106,9 +106,8 @@ fn waited_for(evidence: &Evidence<'_>, row: &CallRow) -> u64 {
         Some(call) => written && (READS.contains(&&*call.name) || waits_for_events(&call.name)),
         None => false,
     };
-    // A timer's descriptor sleeps.
-    let of_others =
-        |state| matches!(state, State::Pipe | State::Network | State::Lock | State::OtherWait | State::Sleep);
+    // A timer's descriptor sleeps, and a pool without work is idle.
+    let of_others = |state: State| state == State::Idle || (state.waits() && !matches!(state, State::Disk));
     let waits = evidence.run.waits.iter().filter(|wait| of_others(wait.reason) && takes(wait));
     let would_block = match written {
         true => evidence.calls_named(READS).iter().map(|(_, read)| would_block(read)).sum(),
@@ -225,6 +224,8 @@ mod tests {
         assert!(is_found(&run));
         run.waits = vec![row(901)];
         assert!(!is_found(&run));
+        run.waits[0].reason = State::Idle;
+        assert!(!is_found(&run), "a pool that has no work");
     }
 
     #[test]

@@ -200,7 +200,7 @@ fn next(
         .max_by_key(|by| (by.ns, Reverse(&by.name)));
     match (state, on) {
         _ if kind == Kind::Answer => say!("dwell run --names … has each lookup"),
-        (State::Network, Some(WaitTarget::Tcp(end) | WaitTarget::Udp(end))) => peer(*end),
+        (State::Network, Some(WaitTarget::Tcp(end) | WaitTarget::Udp(end))) => peer(evidence, *end),
         (State::Disk, _) if kind == Kind::Write => say!("dwell explain sync-writes"),
         (State::Disk, _) => say!("dwell run … once more finds in memory what this run has read"),
         (State::Unexplained, _) => say!("dwell doctor tells what would let dwell see more"),
@@ -222,7 +222,15 @@ fn next(
 }
 
 /// The peer's own time is seen where it runs.
-fn peer(end: Endpoint) -> Sentence {
+fn peer(evidence: &Evidence<'_>, end: Endpoint) -> Sentence {
+    let rows = evidence.run.tables.connections.value().map_or(&[][..], Vec::as_slice);
+    let process =
+        rows.iter().filter(|row| row.remote == end.to_string()).find_map(|row| row.process.as_ref());
+    if let Some(process) = process {
+        let (pid, name) = (process.pid.to_string(), process.name.clone());
+        let attach = say!("dwell attach ", Name(pid), " --for 10s, while this runs, shows what ");
+        return attach.and(say!(Name(name), " does"));
+    }
     let attach = say!("dwell attach :", Name(end.port.to_string()), " --for 10s, while this runs, ");
     let v4 = |address: std::net::Ipv6Addr| address.to_ipv4_mapped().is_some_and(|v4| v4.is_loopback());
     match end.address.filter(|address| !address.is_loopback() && !v4(*address)) {

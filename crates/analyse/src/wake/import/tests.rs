@@ -41,6 +41,31 @@ fn all_of_cyclictests_json_is_read() {
 }
 
 #[test]
+fn what_a_mail_made_of_a_result_is_read_as_well() {
+    for text in [sample!("cyclictest.json"), CYCLICTEST_Q] {
+        let plain = of(text).cases.remove(0).all;
+        let each = |mark: &str| text.lines().map(|line| format!("{mark}{line}\n")).collect::<String>();
+        let mail = format!("Hello,\n\non 7 November X wrote:\n{}\n\nBest\n", each("> "));
+        let deeper = mail.lines().map(|line| format!("> {line}\n")).collect::<String>();
+        for written in [each("    "), each("> "), each(">"), mail, deeper] {
+            assert_eq!(all(&written), plain, "{written}");
+        }
+    }
+}
+
+const CYCLICTEST_Q: &str =
+    "T: 0 ( 1911) P:80 I:1000 C:    800 Min:      9 Act:   29 Avg:   24 Max:      75\n";
+
+#[test]
+fn each_wake_up_of_a_verbose_cyclictest_counts() {
+    let text = "Max CPUs = 2\nThread 0 Interval: 1000\n       0:       0:       7\n       0:       1:       9\n\
+                       1:       0:      12\n";
+    let found = all(text);
+    assert_eq!((found.cycles, found.max_ns), (3, Seen::Value(12_000)));
+    assert!(import("12:30:05 up 3 days\n").is_err());
+}
+
+#[test]
 fn an_unescaped_command_line_is_read_and_other_broken_json_refused_with_its_line() {
     let text = sample!("cyclictest-unescaped.json");
     assert!(serde_json::from_str::<Value>(text).is_err());

@@ -301,6 +301,7 @@ fn trailer(reaped_at: Ns) -> Trailer {
         host_cpu: Seen::Absent,
         living: Vec::new(),
         living_until: None,
+        peer_processes: Vec::new(),
         loads: Seen::unseen("not recorded by the dwell version that made this file"),
         counters: Seen::unseen("not recorded by the dwell version that made this file"),
         peaks: Vec::new(),

@@ -114,7 +114,9 @@ fn by_name(name: &str) -> anyhow::Result<(Pid, String)> {
             [] => "a PID, a name as in `ps -e`, a script's name such as server.py, or :PORT".to_owned(),
             near => report::clean(&near.join(", "), true),
         };
-        bail!("no process is called {name:?}, and none runs a script of this name\ntry: {try_these}");
+        bail!(
+            "no process is called {name:?}, and none runs a script of this name or has it on its command line\ntry: {try_these}"
+        );
     }
     one_tree(&found, name, &format!("are called {name:?}"))
 }
@@ -141,10 +143,10 @@ fn one_tree(found: &[Process], name: &str, which: &str) -> anyhow::Result<(Pid, 
         several => {
             let line = |process: &&Process| {
                 let command = targets::command(process.pid).join(" ");
-                report::clean(&format!("  {:>7}  {command}", process.pid), true)
+                report::clean(&format!("  dwell attach {:<7}  {command}", process.pid), true)
             };
             let lines: Vec<_> = several.iter().map(line).collect();
-            bail!("{} processes {which}; choose by PID:\n{}", lines.len(), lines.join("\n"))
+            bail!("{} processes {which}; type one of:\n{}", lines.len(), lines.join("\n"))
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A pair of the lab by its name, as results name it, and whether it can be held here.
 
 use crate::suggest;
-use anyhow::anyhow;
+use anyhow::{anyhow, bail};
 use model::lab::{LabPair, Writing};
 use pairs::server::Service;
 use pairs::{Need, Pair, Run};
@@ -9,7 +9,19 @@ use std::env;
 
 /// The pair of that name.
 pub(super) fn named(name: &str) -> anyhow::Result<&'static Pair> {
-    Pair::named(name).ok_or_else(|| {
+    if let Some(pair) = Pair::named(name) {
+        return Ok(pair);
+    }
+    let of_cause: Vec<&'static Pair> =
+        pairs::ALL.iter().copied().filter(|pair| pair.cause == Some(name)).collect();
+    if let [only] = of_cause[..] {
+        return Ok(only);
+    }
+    if !of_cause.is_empty() {
+        let commands: Vec<String> = of_cause.iter().map(|pair| format!("dwell lab {}", pair.name)).collect();
+        bail!("{name} is the cause of {} pairs\ntry: {}", of_cause.len(), commands.join(", "));
+    }
+    Err({
         let all = format!("dwell lab (lists all {})", pairs::ALL.len());
         let near = suggest::nearest(name, pairs::ALL.iter().map(|pair| pair.name));
         anyhow!("the lab has no {name:?}\ntry: {}", suggest::or_all("dwell lab", &near, &all))
@@ -46,4 +58,23 @@ pub(super) fn missing(pair: &Pair) -> Option<String> {
 fn in_path(name: &str) -> bool {
     let paths = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&paths).any(|directory| directory.join(name).is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_leads_to_its_pair() {
+        for pair in pairs::ALL {
+            assert_eq!(named(pair.name).unwrap().name, pair.name);
+            let Some(cause) = pair.cause.filter(|cause| Pair::named(cause).is_none()) else { continue };
+            let of_cause = pairs::ALL.iter().filter(|other| other.cause == Some(cause)).count();
+            match named(cause) {
+                Ok(found) => assert!(of_cause == 1 && found.name == pair.name, "{cause}"),
+                Err(error) => assert!(error.to_string().contains(&format!("dwell lab {}", pair.name))),
+            }
+        }
+        assert!(named("no-such-cause").is_err());
+    }
 }

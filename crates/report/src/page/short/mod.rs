@@ -7,7 +7,7 @@ mod qualifiers;
 mod rests_on;
 mod sentence;
 
-use super::{account, by_size, counters, explained, findings, headline, requests, whole};
+use super::{account, by_size, counters, explained, findings, headline, peers, requests, whole};
 use crate::Look;
 use crate::command;
 use crate::fit::SCREEN_LINES;
@@ -62,6 +62,7 @@ fn made(run: &Run, diagnosis: &Diagnosis, look: Look, with_findings: bool) -> St
     bar.extend(first(counters::lines(run, look), 2, look));
     bar.extend(whole::lines(run, look));
     let end = rests_on::lines(run, diagnosis, look);
+    let served_by = peers::processes(run, look);
     let explained = [explained::sums(diagnosis, look), explained::question(diagnosis, look)];
     let parts = |room: &Room| {
         let mut found = Vec::new();
@@ -69,7 +70,8 @@ fn made(run: &Run, diagnosis: &Diagnosis, look: Look, with_findings: bool) -> St
             found = findings::short(run, diagnosis, look, room.findings, room.changes);
             found.extend(explained.iter().take(room.explained).flatten().cloned());
         }
-        let places = places::table(run, look, room.places);
+        let mut places = places::table(run, look, room.places);
+        places.extend(served_by.iter().cloned());
         let requests = requests::table(run, look, room.requests);
         [head.clone(), requests, bar.clone(), found, places, end.clone()]
     };

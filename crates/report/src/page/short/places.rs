@@ -10,6 +10,8 @@ use std::collections::BTreeSet;
 
 /// The part of the time that is enough.
 const ENOUGH_PERCENT: u128 = 90;
+/// The part of it (1 in N) from which the program's own work has a row in any case.
+const OWN_WORTH: Ns = 20;
 
 pub(super) fn table(run: &Run, look: Look, most: usize) -> Vec<Line> {
     let places = run.places.value().map_or(&[][..], Vec::as_slice);
@@ -20,9 +22,19 @@ pub(super) fn table(run: &Run, look: Look, most: usize) -> Vec<Line> {
         so_far += u128::from(places[shown].ns);
         shown += 1;
     }
-    let (rows, rest) = places.split_at(shown);
+    let (mut rows, mut rest): (Vec<&CodePlace>, Vec<&CodePlace>) =
+        (places[..shown].iter().collect(), places[shown..].iter().collect());
     if rows.is_empty() {
         return Vec::new();
+    }
+    // What the program's own code computes is what its author can change, also where waits have
+    // more of the time: of a busy host, or of a server.
+    let own = places.iter().position(|place| is_own_work(place, whole_ns)).filter(|at| *at >= shown);
+    let function = |place: &CodePlace| place.code.as_ref().map(|code| code.function.clone());
+    if let Some(at) = own
+        && rows.iter().all(|place| function(place) != function(&places[at]))
+    {
+        rows.push(rest.remove(at - shown));
     }
     let processes: BTreeSet<&str> = rows.iter().map(|place| place.process.as_str()).collect();
     // Of one process, its name stands in for code that is not known.
@@ -31,7 +43,7 @@ pub(super) fn table(run: &Run, look: Look, most: usize) -> Vec<Line> {
     columns.extend(with_process.then(|| text("", 8, 1)));
     columns.extend([text("", 17, 0), text("", 10, 2), figure("share", 0), figure("time", 0)]);
     let mut table = Table::new(look, "where the time went", columns);
-    for place in rows {
+    for place in &rows {
         let first = place
             .code
             .as_ref()
@@ -57,6 +69,11 @@ pub(super) fn table(run: &Run, look: Look, most: usize) -> Vec<Line> {
         table.rest(cells);
     }
     table.lines()
+}
+
+/// Whether it is a line or a function of the program that computes for long enough to be named.
+fn is_own_work(place: &CodePlace, whole_ns: Ns) -> bool {
+    place.state == State::User && place.code.is_some() && place.ns >= whole_ns / OWN_WORTH
 }
 
 fn process(place: &CodePlace, look: Look) -> String {

@@ -1,7 +1,7 @@
 //! What qualifies the sentence, right below it: how the program ended, and what makes the figures
 //! doubtful.
 
-use super::super::headline;
+use super::super::{functions, headline};
 use super::first;
 use crate::Look;
 use crate::paint::{Ink, Line};
@@ -36,6 +36,9 @@ pub(super) fn lines(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
     if doubts.unexplained {
         said.push(format!("{} of the time is unexplained", share(coverage.unexplained_ns, run.whole_ns())));
     }
+    said.extend(
+        functions::names_missing(run).map(|remedy| format!("JIT code has no names; for them: {remedy}")),
+    );
     let mismatches: Vec<&str> =
         coverage.checks.iter().filter(|check| !check.agrees).map(|check| check.what.as_str()).collect();
     if !mismatches.is_empty() {

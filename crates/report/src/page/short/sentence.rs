@@ -1,11 +1,11 @@
 //! What bounds the program, in the sentence that one would say to a colleague.
 
-use super::super::{headline, waits, words};
+use super::super::{headline, peers, waits, words};
 use crate::Look;
 use crate::paint::{Ink, Line};
 use crate::units::{counted, duration_precise, share, share_of_one};
 use model::run::{Class, WaitRow};
-use model::wait::{StackFrame, TargetKind, WaitCall};
+use model::wait::{StackFrame, TargetKind, WaitCall, WaitTarget};
 use model::{Diagnosis, Ns, Run, Seen, State};
 
 /// The cause that says that requests wait for each other.
@@ -22,6 +22,9 @@ pub(super) fn line(run: &Run, diagnosis: &Diagnosis, look: Look) -> Line {
             line.glued(Ink::Bold, &format!("wall {}", duration_precise(run.wall_ns))).add(Ink::Plain, "   ")
         }
     };
+    if let Some(port) = diagnosis.serves_at {
+        return headline::serves(line, port);
+    }
     let shares = run.bound.shares;
     let lead = |line: Line, label: &str| line.add(Ink::Bold, label).add(Ink::Plain, ": ");
     let line = match run.bound.class {
@@ -34,13 +37,13 @@ pub(super) fn line(run: &Run, diagnosis: &Diagnosis, look: Look) -> Line {
             let line = lead(line, "kernel-bound").add(Ink::Bold, "in the kernel ");
             headline::mostly(part(line, &share_of_one(shares.kernel), run), diagnosis)
         }
-        Class::Io => waiting(lead(line, words::io_label(run.bound.resource)), run, diagnosis),
+        Class::Io => waiting(lead(line, words::io_label(run.bound.resource)), run, diagnosis, look),
         // These say it as the page with all tables does.
         Class::Mixed | Class::Starved => headline::class(line, run, diagnosis, look),
         Class::Idle => {
             let line = headline::class(line, run, diagnosis, look);
             let asleep = run.time_in(State::Sleep);
-            match of_row(run, State::Sleep, asleep).filter(|_| asleep > 0) {
+            match of_row(run, State::Sleep, asleep, look).filter(|_| asleep > 0) {
                 Some(said) => line.add(Ink::Plain, ": ").add(Ink::Plain, &said),
                 None => line,
             }
@@ -83,7 +86,7 @@ fn in_code(line: Line, run: &Run, state: State) -> Line {
 }
 
 /// `waiting for the network 67 %: 24 requests to 127.0.0.1:5000, one after another`.
-fn waiting(line: Line, run: &Run, diagnosis: &Diagnosis) -> Line {
+fn waiting(line: Line, run: &Run, diagnosis: &Diagnosis, look: Look) -> Line {
     let resource = run.bound.resource;
     let ns = run.time_in(resource);
     let line = line.add(Ink::Bold, "waiting ").add(Ink::Bold, what_for(resource)).add(Ink::Bold, " ");
@@ -94,23 +97,24 @@ fn waiting(line: Line, run: &Run, diagnosis: &Diagnosis) -> Line {
     } else {
         line
     };
-    match in_turn(run, diagnosis).or_else(|| of_row(run, resource, ns)) {
+    match in_turn(run, diagnosis, look).or_else(|| of_row(run, resource, ns, look)) {
         Some(said) => line.add(Ink::Plain, ": ").add(Ink::Plain, &said),
         None => line,
     }
 }
 
 /// Requests of which each waited for the one before, where that is what was found.
-fn in_turn(run: &Run, diagnosis: &Diagnosis) -> Option<String> {
+fn in_turn(run: &Run, diagnosis: &Diagnosis, look: Look) -> Option<String> {
     let finding = diagnosis.findings.iter().find(|finding| finding.cause.id == SERIAL)?;
     let ("connections", Some(row)) = finding.place.table() else { return None };
     let of = run.tables.connections.value()?.get(row).filter(|_| run.bound.resource == State::Network)?;
     let requests = counted(of.turns.as_ref()?.times, "request");
-    Some(format!("{requests} to {}, one after another", of.remote))
+    let peer = of.process.as_ref().map_or_else(|| of.remote.clone(), |process| peers::process(process, look));
+    Some(format!("{requests} to {peer}, one after another"))
 }
 
 /// The waits that have most of the time: `recvfrom, tcp 127.0.0.1:5000, 24 times in f (a.py:3)`.
-fn of_row(run: &Run, state: State, all_ns: Ns) -> Option<String> {
+fn of_row(run: &Run, state: State, all_ns: Ns, look: Look) -> Option<String> {
     let weight = |row: &WaitRow| (row.path_ns, row.total_ns);
     let rows = run.waits.iter().filter(|row| row.reason == state);
     // Of equals the first.
@@ -118,7 +122,7 @@ fn of_row(run: &Run, state: State, all_ns: Ns) -> Option<String> {
     let code = code(row);
     let most = if row.path_ns * 2 >= all_ns { "" } else { "most in " };
     let often = if row.calls == 1 { "once".to_owned() } else { counted(row.calls, "time") };
-    let said = format!("{most}{}, {often}", waits_for(row, code.is_some()));
+    let said = format!("{most}{}, {often}", waits_for(row, code.is_some(), run, look));
     Some(match code {
         Some(code) => format!("{said} in {code}"),
         None => said,
@@ -131,8 +135,13 @@ fn code(row: &WaitRow) -> Option<&StackFrame> {
 }
 
 /// The call and its target. The address of a lock says less than the code that waits for it.
-fn waits_for(row: &WaitRow, has_code: bool) -> String {
+fn waits_for(row: &WaitRow, has_code: bool, run: &Run, look: Look) -> String {
+    let peer = match &row.on {
+        WaitTarget::Tcp(end) => peers::at(run, &end.to_string()).map(|peer| peers::process(peer, look)),
+        _ => None,
+    };
     let target = match words::target(&row.on) {
+        _ if let Some(peer) = peer => peer,
         Some(words) => words.to_owned(),
         None if has_code && row.reason == State::Lock => row.on.kind().name().to_owned(),
         None => match (row.on.kind(), row.on.name()) {

@@ -678,13 +678,14 @@ pub(crate) fn crawler() -> Run {
         delayed_ack: None,
         turns: None,
         opening: None,
+        process: None,
+        process_does: None,
         dialogue: None,
     };
-    let (waits, of_waits, total_ns, other_ns, write_bytes_mean) = (20, 21, 820 * MS, 0, 38);
-    let twenty_late = DelayedAck { waits, of_waits, total_ns, other_ns, write_bytes_mean };
+    let (total_ns, other_ns, write_bytes_mean) = (820 * MS, 0, 38);
+    let twenty_late = DelayedAck { waits: 20, of_waits: 21, total_ns, other_ns, write_bytes_mean };
     let delayed = ConnectionRow {
         began: ConnectionOrigin::Found,
-        local: "192.0.2.10".into(),
         delayed_ack: Some(twenty_late),
         ..connection("[2001:db8:85a3:8d3:1319:8a2e:370:7348]:6379", Some("redis"), 1)
     };

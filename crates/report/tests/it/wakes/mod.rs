@@ -747,6 +747,7 @@ pub(crate) fn diff() -> WakeComparison {
         tool: tool.into(),
     };
     WakeComparison {
+        names: ["before.json".into(), "after.json".into()],
         schema: SCHEMA_WAKE_DIFF.into(),
         a: origin("", "", "", "cyclictest"),
         b: origin(HOSTILE, "6.12.20-rt9", "2026-11-21T20:20:22Z", "dwell"),
@@ -774,11 +775,8 @@ pub(crate) fn sheet_diff() -> WakeComparison {
     idle.maxima.chance = Seen::unseen("nothing of either is later than all of the other");
     let lone = |name: &str, only| UnmatchedCase { name: named(name), only };
     WakeComparison {
-        schema: SCHEMA_WAKE_DIFF.into(),
         a: origin("6.12.20-rt9"),
         b: origin("6.18.2-rt1"),
-        margin: 0.05,
-        margin_ns: US,
         differences: vec![Difference {
             what: "kernel".into(),
             a: "6.12.20-rt9".into(),
@@ -786,6 +784,7 @@ pub(crate) fn sheet_diff() -> WakeComparison {
         }],
         cases: vec![idle, case_diff(named("sched"), of(1), of(3), Change::More)],
         uncompared: vec![lone("memory-2", Side::A), lone(HOSTILE, Side::B)],
+        ..diff()
     }
 }
 

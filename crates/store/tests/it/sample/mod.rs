@@ -235,6 +235,7 @@ fn trailer() -> Trailer {
         host_cpu: Seen::Value(HostCpu { busy_ns: 1, span_ns: 2, ..HostCpu::default() }),
         living: vec![(1001, counters())],
         living_until: None,
+        peer_processes: Vec::new(),
         loads: Seen::unseen("not recorded by the dwell version that made this file"),
         counters: Seen::unseen("not recorded by the dwell version that made this file"),
         peaks: Vec::new(),
