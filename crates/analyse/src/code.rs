@@ -122,6 +122,7 @@ impl Code {
             | Event::Send { .. }
             | Event::Received { .. }
             | Event::RequestKind { .. }
+            | Event::LeftOut { .. }
             | Event::WakerStack { .. }
             | Event::AliveStack { .. }
             | Event::MemoryPeak { .. }

@@ -3,7 +3,7 @@
 use crate::bounded::{Bounded, Room, Together, put_together, rows_size};
 use crate::judge::causes::delayed_ack::{Delayed, Exchanges};
 use crate::lookups::Sums;
-use crate::roles::serves_by_ports;
+use crate::roles::Roles;
 use crate::services::service;
 use crate::turns::TurnsOfOne;
 use crate::under_way::PeerWaits;
@@ -159,13 +159,18 @@ impl Connections {
     }
 
     /// Takes what the kernel counted of a connection that closed, or is still open at the end.
-    pub(crate) fn observe(&mut self, connection: &Connection) {
+    pub(crate) fn observe(&mut self, connection: &Connection, roles: &Roles) {
+        let serves = match connection.began {
+            ConnectionOrigin::Opened => false,
+            ConnectionOrigin::Accepted => true,
+            ConnectionOrigin::Found => roles.serves(connection.ends),
+        };
         let known = self.open.remove(&connection.ends);
         let of = known.unwrap_or_default();
         let (turns, before_ns, first_turn_ns, unanswered) = of.turns.ended();
         let (at_once, waits) =
             if known.is_some() { self.forget(connection.ends, unanswered) } else { Default::default() };
-        let sum = self.peer(connection);
+        let sum = self.peer(connection, serves);
         sum.times += 1;
         sum.open += u64::from(!connection.closed);
         match (connection.began, connection.established_at) {
@@ -187,7 +192,7 @@ impl Connections {
         sum.waits += of.waits;
         sum.waited_ns += of.waited_ns;
         sum.delayed.add(connection, &of.exchanges);
-        if !serves(connection) {
+        if !serves {
             sum.turns.add(&turns);
         }
         sum.dialogue.turns_max = sum.dialogue.turns_max.max(turns.times);
@@ -201,14 +206,14 @@ impl Connections {
         sum.opening.first_turn_ns += first_turn_ns;
     }
 
-    fn peer(&mut self, connection: &Connection) -> &mut Sum {
+    fn peer(&mut self, connection: &Connection, serves: bool) -> &mut Sum {
         let ends = connection.ends;
         let mut peer = Peer {
             began: connection.began,
             local: (ends.local, 0),
             remote: Some((ends.remote, ends.remote_port)),
         };
-        if serves(connection) {
+        if serves {
             peer.local.1 = ends.local_port;
             peer.remote = Some((ends.remote, 0));
         }
@@ -228,15 +233,6 @@ impl Connections {
         let mut peers: Vec<_> = self.peers.iter().collect();
         peers.sort_by_key(|(peer, sum)| (Reverse((sum.waited_ns, sum.open_ns, sum.times)), **peer));
         peers.into_iter().map(|(peer, sum)| row(peer, sum)).collect()
-    }
-}
-
-/// Whether this end is the service: where a connection was found open, as a rule the lower port.
-fn serves(connection: &Connection) -> bool {
-    match connection.began {
-        ConnectionOrigin::Opened => false,
-        ConnectionOrigin::Accepted => true,
-        ConnectionOrigin::Found => serves_by_ports(connection.ends),
     }
 }
 
@@ -315,17 +311,32 @@ mod tests {
     }
 
     #[test]
+    fn of_one_that_was_found_open_the_recording_may_say_who_serves() {
+        let found = Connection { began: ConnectionOrigin::Found, ..connection(60_000, 40_000) };
+        let row = |roles: &Roles| {
+            let mut connections = Connections::default();
+            connections.observe(&found, roles);
+            let row = connections.rows().remove(0);
+            (row.local, row.remote)
+        };
+        let mut roles = Roles::default();
+        assert_eq!(row(&roles), ("127.0.0.1".to_owned(), "127.0.0.1:40000".to_owned()), "by the ports");
+        roles.observe(found.ends, true);
+        assert_eq!(row(&roles), ("127.0.0.1:60000".to_owned(), "127.0.0.1".to_owned()));
+    }
+
+    #[test]
     fn connections_to_one_service_are_one_row_from_either_side() {
         let mut connections = Connections::default();
         for port in 40_000..40_200 {
             waits(&mut connections, connection(port, 80).ends, MS);
-            connections.observe(&connection(port, 80));
+            connections.observe(&connection(port, 80), &Roles::default());
             let accepted =
                 Connection { began: ConnectionOrigin::Accepted, closed: false, ..connection(80, port) };
-            connections.observe(&accepted);
+            connections.observe(&accepted, &Roles::default());
         }
         let refused = Connection { established_at: None, round_trip_ns: None, ..connection(40_001, 80) };
-        connections.observe(&refused);
+        connections.observe(&refused, &Roles::default());
         let rows = connections.rows();
         let [opened, accepted] = &rows[..] else { panic!("{rows:#?}") };
         assert_eq!((opened.local.as_str(), opened.remote.as_str()), ("127.0.0.1", "127.0.0.1:80"));
@@ -359,8 +370,8 @@ mod tests {
         wait(&mut connections, &two, Until::TimeWasUp);
         wait(&mut connections, &one, Until::SomethingCame);
         wait(&mut connections, &two, Until::SomethingCame);
-        connections.observe(&one);
-        connections.observe(&two);
+        connections.observe(&one, &Roles::default());
+        connections.observe(&two, &Roles::default());
         let rows = connections.rows();
         let turns = Turns { times: 2, total_ns: 15 * MS, max_ns: 10 * MS, at_once_ns: 5 * MS };
         assert_eq!((rows[0].turns, rows[0].waits), (Some(turns), 4));
@@ -374,7 +385,7 @@ mod tests {
     fn rows_do_not_grow_without_bound_and_none_is_left_out() {
         let mut connections = Connections::default();
         for port in 1..=PEERS as u16 + 7 {
-            connections.observe(&connection(40_000, port));
+            connections.observe(&connection(40_000, port), &Roles::default());
         }
         let rows = connections.rows();
         assert_eq!(rows.len(), PEERS + 1);

@@ -141,7 +141,7 @@ impl Trace {
             // As a rule recorded at the end, about what was before.
             Event::Established { ends, serves, .. } => self.names.roles.observe(*ends, *serves),
             Event::Connection(connection) => {
-                self.connections.observe(connection);
+                self.connections.observe(connection, &self.names.roles);
                 if connection.closed {
                     self.tree.requests.closed(connection.ends);
                 }
@@ -313,6 +313,11 @@ impl Trace {
                 }
             }
             Event::RequestKind { at, tid, kind } => self.tree.requests.asks_for(*tid, *at, kind),
+            Event::LeftOut { at, tid, ends, calls } => {
+                if let Some(slot) = self.tree.ran_until(*tid, *at, calls) {
+                    self.tree.requests.turns_to_left_out(slot, *ends, *at);
+                }
+            }
             Event::Tracing { at, calls } => self.samples.tracing(*at, *calls),
             Event::Group { group, .. } => {
                 let allowed = group.cpus_allowed.value().map(|allowed| self.cpus.min(*allowed));

@@ -474,6 +474,18 @@ pub enum Event {
         /// In few words, of printable characters.
         kind: Box<str>,
     },
+    /// A thread works for a request that is counted only, until it receives for another. Recorded
+    /// where the connection's last request was followed, and where the thread's was.
+    LeftOut {
+        /// When.
+        at: Ns,
+        /// The thread.
+        tid: Tid,
+        /// The connection.
+        ends: SocketEnds,
+        /// Its calls since its last event.
+        calls: Calls,
+    },
 }
 
 impl Event {
@@ -512,6 +524,7 @@ impl Event {
             | Event::Counted { at, .. }
             | Event::Received { at, .. }
             | Event::RequestKind { at, .. }
+            | Event::LeftOut { at, .. }
             | Event::Start { at, .. } => Some(*at),
             Event::Lookup(lookup) => Some(lookup.answered_at.unwrap_or(lookup.asked_at)),
             Event::Connection(connection) => Some(connection.span.1),

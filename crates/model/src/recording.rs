@@ -244,6 +244,10 @@ pub struct Trailer {
     /// Whether loads were told with the samples.
     #[serde(default)]
     pub loads: Seen<crate::loads::LoadsObserved>,
+    /// Requests that were counted and not followed, since the bound of overhead did not allow it.
+    /// Absent where that is not known, and in older recordings, which followed all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests_left_out: Option<u64>,
 }
 
 impl Trailer {
@@ -264,6 +268,7 @@ impl Trailer {
             began_at_bytes: None,
             files: Seen::unseen(why),
             disk_requests: Seen::unseen(why),
+            requests_left_out: None,
             lost_events: Seen::unseen(why),
             cost: Vec::new(),
             sources: Vec::new(),

@@ -32,6 +32,10 @@ pub struct Requests {
     /// a rule since events were lost. In no other figure.
     #[serde(default)]
     pub not_followed: u64,
+    /// Requests that were counted and not followed, so that following them takes no more than the
+    /// bound of overhead: chance has left them out. All other figures are of a random sample then.
+    #[serde(default)]
+    pub left_out: u64,
     /// Threads that answered them.
     #[serde(default)]
     pub answered_by: u64,

@@ -19,5 +19,5 @@ pub use csv::csv;
 pub use format::Exported;
 pub use hdr::{hdr_of_waits, hdr_of_wakeups};
 pub use markdown::markdown;
-pub use otlp::{otlp, otlp_spans};
-pub use perfetto::perfetto;
+pub use otlp::{otlp, otlp_of_requests, otlp_spans, otlp_spans_of_requests};
+pub use perfetto::{perfetto, perfetto_of_requests};

@@ -58,6 +58,7 @@ pub(super) fn trailer(reaped_at: Ns, rusage: Seen<Rusage>) -> Trailer {
         cost: vec![],
         sources: vec![],
         kept_until: None,
+        requests_left_out: None,
         sliced: None,
         costs: Seen::unseen("no ladder is kept"),
         users: None,

@@ -14,6 +14,9 @@
 //! does for threads that take one request at a time, and beyond that for those that turn from one
 //! to another.
 //!
+//! Of very many requests a random part is followed, and the others are counted only: it is known of
+//! a thread that it works for one of those.
+//!
 //! Where cycles are followed, each is what a thread does between two sleeps, and nobody else works
 //! for it.
 
@@ -58,6 +61,9 @@ const ANSWER_PAUSE_NS: Ns = 10_000_000;
 /// The same of a thread that worked for it, and has waited since: ten times as long, or this.
 const STREAM_PAUSE_NS: Ns = 1_000_000_000;
 
+/// What threads work for that work for a request that is counted only. Others have numbers from 1.
+const LEFT_OUT: RequestId = 0;
+
 const IN_SOCKET: Part = (RequestTime::Unread, ReasonKey::None);
 const ON_CPU: Part = (RequestTime::OnCpu, ReasonKey::None);
 const RELEASED_LATE: Part = (RequestTime::ReleasedLate, ReasonKey::None);
@@ -81,6 +87,8 @@ pub(super) struct Requests {
     kinds: Kinds,
     /// What the request asks for that this thread receives then.
     asked: Option<(Tid, Ns, Box<str>)>,
+    /// Some requests are counted only.
+    some_left_out: bool,
     /// Which threads have waited at a futex, by process and address.
     futexes: FxHashMap<(Pid, u64), SmallVec<[Slot; 4]>>,
 }
@@ -155,7 +163,10 @@ impl Requests {
         let mut of = None;
         // Between two cycles nothing is.
         let between = unit == Unit::Cycle && kind.0 == State::Sleep;
-        if let Some(carried) = worker.carries.as_mut().filter(|_| !between) {
+        let carried = worker.carries.as_mut().filter(|_| !between);
+        if carried.as_ref().is_some_and(|carried| carried.request == LEFT_OUT) {
+            of = Some(LEFT_OUT);
+        } else if let Some(carried) = carried {
             // What it is woken for may be another request.
             let none = waits && of_several && (for_work || kind.0 == State::Sleep);
             carried.ledger.goes_on(to, Some(tid).filter(|_| !none), if none { NO_THREAD } else { part });
@@ -409,7 +420,25 @@ impl Requests {
             let peer = Endpoint::new(ends.remote, ends.remote_port);
             let part = (RequestTime::Peer, ReasonKey::Wait(CallKey::Unseen, TargetKey::Tcp(peer)));
             self.takes(slot, request, Some(asked), Taking::Received(part, arrived.unwrap_or(at)), at);
+        } else if self.some_left_out {
+            self.takes_left_out(slot, at);
         }
+    }
+
+    /// A thread works for a request that is counted only, of this connection: what was followed
+    /// there has ended.
+    pub(super) fn turns_to_left_out(&mut self, slot: Slot, ends: SocketEnds, at: Ns) {
+        if !self.begun || self.units.unit == Unit::Cycle {
+            return;
+        }
+        self.some_left_out = true;
+        self.closed(ends);
+        self.takes_left_out(slot, at);
+    }
+
+    fn takes_left_out(&mut self, slot: Slot, at: Ns) {
+        self.turns_from(slot, false);
+        self.worker(slot).carries = Some(Carried::taken(LEFT_OUT, Ledger::new(at)));
     }
 
     fn receives_from_client(
@@ -584,7 +613,8 @@ impl Requests {
         {
             of.within = true;
         }
-        let carried = self.worker(slot).carries.as_mut().filter(|of| !of.answered && has_room);
+        let follows = |of: &&mut Carried| !of.answered && of.request != LEFT_OUT;
+        let carried = self.worker(slot).carries.as_mut().filter(|of| follows(of) && has_room);
         let Some(carried) = carried else { return drop(self.connections.remove(&ends)) };
         carried.ledger.settles();
         carried.in_wait = false;

@@ -41,6 +41,10 @@ impl Story {
         self.push(|at| Event::Send { at, tid, ends, calls: none() })
     }
 
+    fn turns_to_left_out(&mut self, tid: Tid, ends: SocketEnds) -> &mut Self {
+        self.push(|at| Event::LeftOut { at, tid, ends, calls: none() })
+    }
+
     fn polls(&mut self, tid: Tid) -> &mut Self {
         self.leaves(tid, waiting_in(EPOLL_WAIT, Object::Unknown), none())
     }
@@ -127,6 +131,33 @@ fn an_event_loop_turns_from_one_request_to_another_and_back() {
     assert_eq!(spans(&all.slowest[1]), [(RequestTime::OnCpu, 80)]);
     let of_peer = all.parts.iter().find(|part| part.at == RequestTime::Peer).expect("a row");
     assert_eq!(of_peer.on.value().map(ToString::to_string).as_deref(), Some("tcp 127.0.0.1:5432"));
+}
+
+#[test]
+fn a_request_that_is_counted_only_takes_no_part_of_one_that_is_followed() {
+    let mut story = Story::begins();
+    story.receives(ROOT, client(50_000), 0);
+    story.after(10).sends(ROOT, peer());
+    story.after(5).polls(ROOT);
+    story.after(100).is_reached(ROOT, client(50_001)).comes(ROOT);
+    // It takes 80, and asks a peer on another connection, whose answer is taken at once.
+    story.turns_to_left_out(ROOT, client(50_001));
+    story.after(40).sends(ROOT, ends(40_001, 5432)).receives(ROOT, ends(40_001, 5432), 0);
+    story.after(40).receives(ROOT, peer(), 20);
+    story.after(30).sends(ROOT, client(50_000));
+    // The next one on its own connection is no part of it either, nor is that one's answer.
+    story.after(10).turns_to_left_out(ROOT, client(50_000));
+    story.after(10).sends(ROOT, client(50_000));
+    let run = story.ends();
+    assert_eq!(
+        only(&run),
+        [
+            (RequestTime::OnCpu, 15),
+            (RequestTime::Peer, 160),
+            (RequestTime::OtherRequest, 20),
+            (RequestTime::OnCpu, 30)
+        ]
+    );
 }
 
 #[test]

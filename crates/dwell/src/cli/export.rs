@@ -59,10 +59,11 @@ pub(crate) enum ExportFormat {
     Hyperfine1,
     /// Functions on a CPU and waiting, for pprof. Needs a run with stacks
     Pprof,
-    /// Threads over time with hand-overs and the critical path, for ui.perfetto.dev. Needs a
-    /// recording of dwell run
+    /// Threads over time with hand-overs and the critical path, for ui.perfetto.dev: needs a
+    /// recording of dwell run. Slow requests of dwell attach
     Perfetto,
-    /// The critical path as a trace of OpenTelemetry, in JSON. Needs a recording of dwell run
+    /// The critical path as a trace of OpenTelemetry, in JSON: needs a recording of dwell run.
+    /// Slow requests of dwell attach, a trace each
     Otlp,
     /// Lengths of waits by reason, or latencies of dwell wake by CPU, as a log of HdrHistogram
     Hdr,

@@ -61,8 +61,8 @@ pub(crate) struct PushArgs {
     #[arg(long, value_name = "KIND", value_enum)]
     pub(crate) temporality: Option<Temporality>,
 
-    /// Also send the critical path as a trace. Needs results of `dwell run` with their recordings
-    /// (--keep)
+    /// Also send slow requests as traces, and the critical path as one: that needs results of
+    /// `dwell run` with their recordings (--keep)
     #[arg(long)]
     pub(crate) traces: bool,
 

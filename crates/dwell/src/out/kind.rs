@@ -8,6 +8,7 @@ use super::render::{Render, in_form};
 use anyhow::{anyhow, bail};
 use report::Look;
 use report::export::Exported;
+use report::export::proto::Message;
 use report::export::tables::Tables;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -48,6 +49,11 @@ pub(crate) trait Kind: Render {
     /// has none.
     fn rows(&self, _beside: &tables::Kept, _options: tables::Options) -> Option<Rows> {
         None
+    }
+
+    /// What it has for a trace of OpenTelemetry without its recording.
+    fn spans(&self) -> Vec<Message> {
+        Vec::new()
     }
 
     /// Its JSON with all that is kept of it; none where it has no JSON.
@@ -149,6 +155,8 @@ pub(crate) trait Kept: Any {
     fn tables(&self) -> Tables;
     /// Its rows in the tables of many hosts; none where that kind has none.
     fn rows(&self, beside: &tables::Kept, options: tables::Options) -> Option<Rows>;
+    /// What it has for a trace of OpenTelemetry without its recording.
+    fn spans(&self) -> Vec<Message>;
     /// Its JSON with all that is kept of it; none where it has no JSON.
     fn whole(&self) -> Option<Vec<u8>>;
     /// The names of the formats of `dwell export` besides the tables and JSON.
@@ -188,6 +196,10 @@ impl<K: Kind> Kept for K {
 
     fn rows(&self, beside: &tables::Kept, options: tables::Options) -> Option<Rows> {
         Kind::rows(self, beside, options)
+    }
+
+    fn spans(&self) -> Vec<Message> {
+        Kind::spans(self)
     }
 
     fn whole(&self) -> Option<Vec<u8>> {

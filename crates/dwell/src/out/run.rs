@@ -11,6 +11,7 @@ use model::run::{SCHEMA_ATTACH, SCHEMA_RUN};
 use model::{KeptRun, Probed, RunResult, Seen};
 use observe::Sources;
 use report::Look;
+use report::export::proto::Message;
 use report::export::tables::Tables;
 use report::export::{self, Exported};
 use report::profile::{self, FlameOptions, FoldedOptions, FoldedTime, ProfileMetadata, SourceOptions};
@@ -142,6 +143,10 @@ impl Kind for RunOutput {
         Some(tables::run(run, &words, &beside, options).map(|rows| vec![rows]))
     }
 
+    fn spans(&self) -> Vec<Message> {
+        report::export::otlp_spans_of_requests(&self.result.run)
+    }
+
     fn whole(&self) -> Option<Vec<u8>> {
         Some(report::result::whole(&self.result).into_bytes())
     }
@@ -181,8 +186,25 @@ const FOLDED: Export<RunOutput> = Export::own("folded", |output, _| {
 });
 
 const OF_RUN: &[Export<RunOutput>] = &[PPROF, PERFETTO, OTLP, HDR, FIREFOX, SPEEDSCOPE, FOLDED];
-/// A window has no critical path.
-const OF_WINDOW: &[Export<RunOutput>] = &[PPROF, HDR, FIREFOX, SPEEDSCOPE, FOLDED];
+/// A window has no critical path, but slow requests.
+const PERFETTO_OF_WINDOW: Export<RunOutput> = Export::own("perfetto", |output, path| {
+    slow_requests(path, report::export::perfetto_of_requests(&output.result.run))
+});
+const OTLP_OF_WINDOW: Export<RunOutput> = Export::own("otlp", |output, path| {
+    slow_requests(path, report::export::otlp_of_requests(&output.result.run))
+});
+const OF_WINDOW: &[Export<RunOutput>] =
+    &[PPROF, PERFETTO_OF_WINDOW, OTLP_OF_WINDOW, HDR, FIREFOX, SPEEDSCOPE, FOLDED];
+
+fn slow_requests(path: &Path, exported: Option<Exported>) -> anyhow::Result<Option<Exported>> {
+    match exported {
+        None => bail!(
+            "{path:?} is a window, which has no critical path, and none of its requests is known\n\
+             try: dwell attach :PORT while clients ask, as root"
+        ),
+        some => Ok(some),
+    }
+}
 
 /// A form of the stacks, where there are any.
 fn of_stacks(output: &RunOutput, form: &str, left_out: &str) -> Option<Exported> {

@@ -1,6 +1,7 @@
 //! The requests of a server: every one is counted, its time is what its client waited, and what was
 //! planted in a few of them is what these have more.
 
+use crate::export;
 use crate::support::window::{self, Alive, ensure, hold};
 use crate::support::{self, MS, Told};
 use serde_json::Value;
@@ -196,7 +197,61 @@ fn requests_are_told_by_what_they_ask_for_and_nothing_else_is_kept() {
         ensure(told.page.contains("GET /sleep/{n}"), "the page has them", &told)?;
         ensure(!told.run.to_string().contains("secret"), "nothing else is kept", &told)?;
         let finding = &told.run["requests"]["findings"][0];
-        ensure(finding["of"] == "slow", "what slow ones have more is found", &told)
+        ensure(finding["of"] == "slow", "what slow ones have more is found", &told)?;
+        // Slow ones are traces and tracks in the libraries of those who show them.
+        let path = support::fresh("kinds-kept.json");
+        std::fs::write(&path, told.run.to_string()).unwrap();
+        let slowest = told.run["requests"]["slowest"].as_array().map_or(0, Vec::len);
+        let (otlp, perfetto) = (export::read("otlp", &path), export::read("perfetto", &path));
+        ensure(otlp["traces"] == slowest, &format!("a trace each: {otlp}"), &told)?;
+        let names = perfetto["names"].to_string();
+        ensure(names.contains("GET /sleep/{n}, ") && perfetto["unknown"] == 0, &names, &told)
+    });
+}
+
+/// One thread, one connection: as fast as it goes.
+const FAST: &str = r#"
+import socket
+s = socket.create_server(('127.0.0.1', PORT))
+print('ready', flush=True)
+while True:
+    c, _ = s.accept()
+    while c.recv(100):
+        c.sendall(b'y')
+"#;
+
+#[test]
+fn of_very_many_requests_each_is_counted_and_a_random_part_is_followed() {
+    let _alone = support::alone();
+    hold(|| {
+        let script = FAST.replace("PORT", &HIGH_PORT.to_string());
+        let _server = Alive::start("python3", &["-c", &script]);
+        let (begin, mut asked) = (Instant::now(), 0_u64);
+        let mut command = Command::new(support::dwell());
+        let target = format!(":{HIGH_PORT}");
+        let args = [target.as_str(), "--for", "4s", "--max-overhead", "2%"];
+        let mut took = begin.elapsed();
+        let told = window::attach(command.arg("attach"), &support::fresh("many.json"), &args, |dwell| {
+            window::until_it_records(dwell);
+            let mut stream = TcpStream::connect(("127.0.0.1", HIGH_PORT)).unwrap();
+            stream.set_nodelay(true).unwrap();
+            let begin = Instant::now();
+            while begin.elapsed().as_millis() < 1500 {
+                stream.write_all(b"x").unwrap();
+                assert_eq!(stream.read(&mut [0]).unwrap(), 1);
+                asked += 1;
+            }
+            took = begin.elapsed();
+        });
+        let all = &told.run["requests"];
+        let of = |column: &str| all[column].as_u64().unwrap_or(0);
+        let (times, left_out) = (of("times"), of("left_out"));
+        ensure(times + left_out == asked, &format!("{times} and {left_out} are {asked}"), &told)?;
+        // 5,000 a second are always followed.
+        let many = asked as f64 > 8_000.0 * took.as_secs_f64();
+        ensure(!many || left_out > 0, &format!("{asked} in {took:?} are too many"), &told)?;
+        ensure(times > 1000, "enough are followed", &told)?;
+        ensure(left_out == 0 || told.page.contains("drawn at random"), "the page says so", &told)
     });
 }
 

@@ -63,7 +63,7 @@ def perfetto(data):
     return {
         "unknown": unknown(trace),
         "gaps": gaps,
-        "path": next(dict(of) for uuid, of in sums.items() if tracks[uuid].startswith("critical path of ")),
+        "path": next((dict(of) for uuid, of in sums.items() if tracks[uuid].startswith("critical path of ")), {}),
         "threads": [[threads[uuid], dict(of)] for uuid, of in sums.items() if uuid in threads],
         "flows": len(begins),
         "backwards": sum(max(begins[flow]) > min(ends[flow]) for flow in begins),
@@ -88,18 +88,23 @@ def otlp(data):
 
     traces = json_format.ParseDict(rewritten(json.loads(data)), trace_pb2.TracesData())
     spans = traces.resource_spans[0].scope_spans[0].spans
-    root, parts = spans[0], spans[1:]
-    assert all(len(span.trace_id) == 16 and span.trace_id == root.trace_id for span in spans)
-    assert len({span.span_id for span in spans}) == len(spans)
-    assert all(span.parent_span_id == root.span_id for span in parts) and not root.parent_span_id
-    at = root.start_time_unix_nano
-    for span in parts:
-        assert span.start_time_unix_nano == at, "no gap"
-        at = span.end_time_unix_nano
+    root, *parts = (span for span in spans if span.trace_id == spans[0].trace_id)
+    found = defaultdict(list)
+    for span in spans:
+        assert len(span.trace_id) == 16
+        found[span.trace_id].append(span)
+    for whole, *its in found.values():
+        assert len({span.span_id for span in its}) == len(its) and not whole.parent_span_id
+        at = whole.start_time_unix_nano
+        for span in its:
+            assert span.parent_span_id == whole.span_id
+            assert span.start_time_unix_nano == at, "no gap"
+            at = span.end_time_unix_nano
+        assert at == whole.end_time_unix_nano, "its parts fill it"
     return {
         "wall_ns": root.end_time_unix_nano - root.start_time_unix_nano,
         "path_ns": sum(span.end_time_unix_nano - span.start_time_unix_nano for span in parts),
-        "ends_with_it": at == root.end_time_unix_nano,
+        "traces": len(found),
         "spans": len(parts),
         "names": sorted({span.name for span in spans}),
     }

@@ -358,6 +358,14 @@ impl Instruments {
         }
     }
 
+    /// How many requests were counted only; none where that is not known.
+    pub(crate) fn requests_left_out(&self) -> Option<u64> {
+        match self {
+            Instruments::Bpf(bpf) => bpf.requests_left_out(),
+            Instruments::Fallback(..) => None,
+        }
+    }
+
     /// What was observed of the processor's counters.
     pub(crate) fn counters(&self) -> Seen<CountersObserved> {
         match self {

@@ -1,11 +1,14 @@
 //! A trace for Perfetto (`https://perfetto.dev/docs/reference/trace-packet-proto`): a track for
-//! each thread with its states, hand-overs as flows, and tracks of their own for the critical path
-//! and the findings. Times are nanoseconds from the start of the wall clock.
+//! each thread with its states, hand-overs as flows, and tracks of their own for the critical path,
+//! the findings and each slow request. Times are nanoseconds from the start of the wall clock.
 
-use super::format::Exported;
+use super::format::{Exported, request_part};
 use super::proto::Message;
 use crate::clean::clean;
 use crate::findings::in_words;
+use crate::page::requests::{kind_name, noun};
+use crate::units::duration;
+use model::requests::Requests;
 use model::run::FindingRow;
 use model::timeline::{PathPiece, Slice, Timeline};
 use model::{Ns, Reason, Run, RunResult};
@@ -26,6 +29,7 @@ const PATH: u64 = 1;
 const FINDINGS: u64 = 2;
 const THREADS: u64 = 1 << 32;
 const PROCESSES: u64 = 2 << 32;
+const REQUESTS: u64 = 3 << 32;
 
 /// The file.
 pub fn perfetto(result: &RunResult, timeline: &Timeline) -> Exported {
@@ -46,6 +50,7 @@ pub fn perfetto(result: &RunResult, timeline: &Timeline) -> Exported {
     for finding in in_words(result).findings {
         writer.finding(&finding);
     }
+    writer.requests(run);
     let mut left_out = vec![
         "within a stretch on a CPU calls come before own code: their order was not recorded; page faults and \
          interrupts are part of it"
@@ -61,6 +66,14 @@ pub fn perfetto(result: &RunResult, timeline: &Timeline) -> Exported {
         left_out.push(format!("threads did more than fits: it ends after {seconds:.3} s"));
     }
     Exported { bytes: writer.finish(), left_out }
+}
+
+/// The slow requests of a window, which has no path; none where there are none.
+pub fn perfetto_of_requests(run: &Run) -> Option<Exported> {
+    let mut writer = Writer::default();
+    let some = writer.requests(run);
+    let left_out = "a window has no critical path: it has its slow requests only, 20 at most".to_owned();
+    some.then(|| Exported { bytes: writer.finish(), left_out: vec![left_out] })
 }
 
 /// Hand-overs by the slices that they begin and end at.
@@ -165,19 +178,66 @@ impl Writer {
 
     /// A slice with the flows that leave it and that come to it.
     fn slice(&mut self, track: u64, slice: &Slice, name: &str, (from, to): (&[u64], &[u64])) {
+        self.stretch((track, slice.state.name()), (slice.at_ns, slice.ns), name, |event| {
+            from.iter().for_each(|id| {
+                event.fixed(47, *id);
+            });
+            to.iter().for_each(|id| {
+                event.fixed(48, *id);
+            });
+        });
+    }
+
+    /// A stretch of time on a track, of a category.
+    fn stretch(
+        &mut self,
+        (track, category): (u64, &str),
+        (at_ns, ns): (Ns, Ns),
+        name: &str,
+        more: impl FnOnce(&mut Message),
+    ) {
         let name = self.name(name);
         let mut event = Message::default();
-        event.number(9, BEGIN).number(10, name).number(11, track).bytes(22, slice.state.name().as_bytes());
-        from.iter().for_each(|id| {
-            event.fixed(47, *id);
-        });
-        to.iter().for_each(|id| {
-            event.fixed(48, *id);
-        });
-        self.event(slice.at_ns, &event);
+        event.number(9, BEGIN).number(10, name).number(11, track).bytes(22, category.as_bytes());
+        more(&mut event);
+        self.event(at_ns, &event);
         let mut event = Message::default();
         event.number(9, END).number(11, track);
-        self.event(slice.at_ns + slice.ns, &event);
+        self.event(at_ns + ns, &event);
+    }
+
+    /// A track for each slow request, below one for all; whether there are any.
+    fn requests(&mut self, run: &Run) -> bool {
+        let Some(all) = run.tables.requests.value().filter(|all| !all.slowest.is_empty()) else {
+            return false;
+        };
+        let Requests { unit, slowest, .. } = all;
+        let noun = noun(*unit);
+        self.track(REQUESTS, |track| {
+            track.bytes(2, format!("slow {noun}s").as_bytes());
+        });
+        for (at, slow) in slowest.iter().enumerate() {
+            let own = REQUESTS + 1 + at as u64;
+            let kind = clean(&kind_name(&slow.kind), true);
+            let kind = if slow.kind.value().is_some() { kind } else { noun.to_owned() };
+            let client = match &*slow.client {
+                "" => String::new(),
+                client => format!(", from {}", clean(client, true)),
+            };
+            let name = format!("{kind}, {}{client}", duration(slow.latency_ns));
+            self.track(own, |track| {
+                track.bytes(2, name.as_bytes()).number(5, REQUESTS);
+            });
+            for span in &slow.spans {
+                let when = (slow.began_ns + span.from_ns, span.ns);
+                self.stretch((own, span.at.name()), when, &request_part(span), |event| {
+                    if let Some(tid) = span.tid.value() {
+                        event.message(4, &note("tid", &tid.to_string()));
+                    }
+                });
+            }
+        }
+        true
     }
 
     fn finding(&mut self, finding: &FindingRow) {
@@ -186,9 +246,7 @@ impl Writer {
         event.number(9, INSTANT).number(10, name).number(11, FINDINGS);
         let texts = [("where", &finding.place), ("action", &finding.action), ("saved", &finding.saved)];
         for (key, text) in texts {
-            let mut note = Message::default();
-            note.bytes(10, key.as_bytes()).bytes(6, clean(text, true).as_bytes());
-            event.message(4, &note);
+            event.message(4, &note(key, &clean(text, true)));
         }
         if let Some(saving) = finding.saving_ns.value() {
             for (key, ns) in [("saving_ns.lo", saving.lo), ("saving_ns.hi", saving.hi)] {
@@ -213,6 +271,13 @@ impl Writer {
         bytes.extend(self.packets);
         bytes
     }
+}
+
+/// A `DebugAnnotation` with a text.
+fn note(key: &str, text: &str) -> Message {
+    let mut note = Message::default();
+    note.bytes(10, key.as_bytes()).bytes(6, text.as_bytes());
+    note
 }
 
 fn thread_track(thread: usize) -> u64 {

@@ -230,10 +230,15 @@ fn does(part: &RequestPart, time: &str) -> String {
 /// `400 requests, 133 per s: p50 390 us, p90 30.2 ms, …`, and what is in none of these figures.
 fn summary(all: &Requests, run: &Run, look: Look) -> Vec<Line> {
     let latency = all.latency;
-    let rate = three_digits(all.times as f64 * 1e9 / run.wall_ns.max(1) as f64);
+    let came = all.times + all.left_out;
+    let rate = three_digits(came as f64 * 1e9 / run.wall_ns.max(1) as f64);
+    let drawn = match all.left_out {
+        0 => String::new(),
+        _ => format!("; of {} of them, drawn at random", count(all.times)),
+    };
     let line = Line::new(look)
-        .add(Ink::Bold, &counted(all.times, noun(all.unit)))
-        .add(Ink::Plain, &format!(", {rate} per s: "))
+        .add(Ink::Bold, &counted(came, noun(all.unit)))
+        .add(Ink::Plain, &format!(", {rate} per s{drawn}: "))
         .glued(Ink::Bold, &format!("p50 {}", duration(latency.p50_ns)));
     let others = [("p90", latency.p90_ns), ("p99", latency.p99_ns), ("max", latency.max_ns)];
     let line = others.into_iter().fold(line, |line, (name, ns)| {

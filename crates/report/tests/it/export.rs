@@ -6,7 +6,10 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use dwell_report::compare::{commands_hyperfine, commands_hyperfine_1};
 use dwell_report::export::tables::{Cell, Table, Tables};
-use dwell_report::export::{csv, hdr_of_waits, hdr_of_wakeups, markdown, otlp, perfetto};
+use dwell_report::export::{
+    csv, hdr_of_waits, hdr_of_wakeups, markdown, otlp, otlp_of_requests, otlp_spans_of_requests, perfetto,
+    perfetto_of_requests,
+};
 use dwell_report::profile::{ProfileMetadata, pprof};
 use flate2::read::GzDecoder;
 use hdrhistogram::Histogram;
@@ -25,6 +28,42 @@ fn numbers(table: &Table, column: &str) -> Vec<u64> {
         other => panic!("{other:?} is no number"),
     };
     table.rows.iter().map(number).collect()
+}
+
+#[test]
+fn slow_requests_are_traces_without_gaps_and_tracks() {
+    let run = samples::served();
+    let slowest = &run.tables.requests.value().unwrap().slowest;
+    let file: Value = serde_json::from_slice(&otlp_of_requests(&run).unwrap().bytes).unwrap();
+    let spans = file["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().unwrap();
+    let time = |span: &Value, edge: &str| -> u64 { span[edge].as_str().unwrap().parse().unwrap() };
+    let (begin, end) = ("startTimeUnixNano", "endTimeUnixNano");
+    let traces: Vec<&[Value]> = spans.chunk_by(|one, next| one["traceId"] == next["traceId"]).collect();
+    assert_eq!(traces.len(), slowest.len(), "a trace each");
+    for (trace, slow) in traces.iter().zip(slowest) {
+        let [whole, parts @ ..] = trace else { panic!("{trace:?}") };
+        assert_eq!(whole["name"], "GET /price/{n}");
+        assert_eq!((whole["kind"].as_u64(), &whole["parentSpanId"]), (Some(2), &Value::Null), "a server's");
+        assert_eq!(time(whole, end) - time(whole, begin), slow.latency_ns);
+        let mut at = time(whole, begin);
+        for part in parts {
+            assert_eq!((time(part, begin), &part["parentSpanId"]), (at, &whole["spanId"]));
+            at = time(part, end);
+        }
+        assert_eq!(at, time(whole, end), "they fill it");
+    }
+    assert!(spans.iter().any(|span| span["name"].as_str().unwrap().starts_with("lock")));
+    // The same as protocol buffers.
+    assert_eq!(otlp_spans_of_requests(&run).len(), spans.len());
+    // A track for all of them and one for each, with its stretches as slices.
+    let trace = perfetto_of_requests(&run).unwrap();
+    let packets: Vec<_> = fields(&trace.bytes).into_iter().map(|(_, _, packet)| fields(packet)).collect();
+    let having = |field| packets.iter().filter(|packet| packet.iter().any(|(of, ..)| *of == field)).count();
+    assert_eq!(having(60), 1 + slowest.len(), "tracks");
+    assert_eq!(having(11), 2 * (spans.len() - slowest.len()), "begins and ends of their stretches");
+    // None where nothing was served.
+    let run = samples::attached();
+    assert_eq!((otlp_of_requests(&run), perfetto_of_requests(&run)), (None, None));
 }
 
 #[test]

@@ -280,10 +280,12 @@ impl Store {
                 .query_row(
                     "UPDATE batches SET leased_ms = ?3 WHERE id = ( \
                          SELECT id FROM batches WHERE destination = ?1 AND (tries = 0 OR NOT ?4) \
-                         AND (leased_ms <= ?2 OR leased_ms > ?3) \
+                         AND (leased_ms <= ?2 OR leased_ms > ?5) \
                          ORDER BY tries, rowid LIMIT 1) \
                      RETURNING id, part, sealed_ms, tries",
-                    params![destination, now, now + signed(lease_ms), fresh],
+                    // Beyond, a clock was set back. Another may have taken a lease since the caller
+                    // looked at the clock.
+                    params![destination, now, now + signed(lease_ms), fresh, now + 2 * signed(lease_ms)],
                     |row| {
                         Ok(Batch {
                             id: row.get(0)?,

@@ -85,8 +85,8 @@ impl Watch {
         self.bounds.all_mut().for_each(|bound| bound.add(difference, full));
     }
 
-    /// What the pairs allow to say: of a fixed number of pairs, and of a difference that changed, by
-    /// their interval.
+    /// What the pairs allow to say: of a fixed number of pairs, and of a difference that changed,
+    /// by their interval.
     pub(super) fn judged(&self, ratio: Option<EstimateInterval>) -> Change {
         match self.fixed || self.moved() {
             true => self.verdict_of(ratio),
@@ -138,8 +138,8 @@ impl Watch {
     /// Whether the difference changed while it was measured, by more than the pairs allow to say:
     /// those at first rule out what all of them have. The interval that is looked at after each
     /// pair is then of no use: it leaves the estimate out, or goes beyond the margin of a verdict
-    /// that was reached from both sides, at two times. On a quiet host it is so narrow that a change
-    /// of a thousandth is enough.
+    /// that was reached from both sides, at two times. On a quiet host it is so narrow that a
+    /// change of a thousandth is enough.
     pub(super) fn moved(&self) -> bool {
         self.interval_of_ratio().is_some_and(|ratio| self.contradicts(&ratio))
     }

@@ -114,8 +114,9 @@ impl Distribution {
         }
     }
 
-    /// The table. `start`: when the window or run began.
-    pub(crate) fn table(mut self, start: Ns, names: &Names, code: &Code) -> Requests {
+    /// The table. `left_out`: how many more were counted only; `start`: when the window or run
+    /// began.
+    pub(crate) fn table(mut self, left_out: u64, start: Ns, names: &Names, code: &Code) -> Requests {
         self.kept.sort_by_key(|kept| kept.ns);
         let kept = &self.kept;
         let of = |share: f64| (kept.len() as f64 * share) as usize;
@@ -137,6 +138,7 @@ impl Distribution {
             under_way: self.under_way,
             abandoned: self.abandoned,
             not_followed: self.lost,
+            left_out,
             answered_by: self.answered_by.len() as u64,
             handed_on: self.handed_on,
             latency: self.latency.told(),

@@ -311,6 +311,7 @@ fn trailer(reaped_at: Ns) -> Trailer {
         cost: Vec::new(),
         sources: Vec::new(),
         kept_until: None,
+        requests_left_out: None,
         sliced: None,
         costs: Seen::unseen("no ladder is kept"),
         users: None,

@@ -4,11 +4,12 @@ use crate::cmd::export::{self, lake};
 use crate::cmd::{named, recordings, results};
 use crate::keep::ResultStore;
 use anyhow::Context;
+use report::export::proto::Message;
 use send::Files;
 use send::otlp::{self, Settings};
 use std::path::Path;
 use store::results::{Found, Named, NewItem, ResultRow, StoreError};
-use tables::{Options, ResultTables};
+use tables::Options;
 
 /// In which form results are sent.
 #[derive(Debug, Clone)]
@@ -102,8 +103,11 @@ impl Maker<'_> {
                 Form::Otlp { settings, parts, .. } => {
                     let mut signals = otlp::signals(of_one, settings);
                     signals.retain(|(part, _)| parts.contains(part));
-                    if parts.contains(&"traces") && row.recording_bytes > 0 {
-                        signals.extend(self.trace(of_one, settings, path).map(|trace| ("traces", trace)));
+                    if parts.contains(&"traces") {
+                        let mut spans = if row.recording_bytes > 0 { self.path(path) } else { Vec::new() };
+                        spans.extend(result.spans());
+                        let resource = otlp::resource(of_one, settings).filter(|_| !spans.is_empty());
+                        signals.extend(resource.map(|of| ("traces", otlp::request(&of, &spans))));
                     }
                     made.extend(signals.into_iter().map(|(part, request)| (part, item(request))));
                 }
@@ -112,16 +116,15 @@ impl Maker<'_> {
         Ok(made)
     }
 
-    /// The critical path, by the recording of a run. A window has none, and what cannot be read
-    /// keeps nothing else from being sent.
-    fn trace(&self, of: &ResultTables, settings: &Settings, path: &Path) -> Option<Vec<u8>> {
-        let reader = recordings::open(path, self.keeper).ok()??;
-        let header = reader.header().clone();
-        if header.attached.is_some() {
-            return None;
-        }
-        let (result, timeline) = export::replayed(&header, reader).ok()?;
-        let spans = report::export::otlp_spans(&result, &timeline);
-        Some(otlp::request(&otlp::resource(of, settings)?, &spans))
+    /// The spans of the critical path, by the recording of a run. A window has none, and what
+    /// cannot be read keeps nothing else from being sent.
+    fn path(&self, path: &Path) -> Vec<Message> {
+        let replayed = || {
+            let reader = recordings::open(path, self.keeper).ok()??;
+            let header = reader.header().clone();
+            let of_run = header.attached.is_none();
+            of_run.then(|| export::replayed(&header, reader).ok())?
+        };
+        replayed().map_or_else(Vec::new, |(result, timeline)| report::export::otlp_spans(&result, &timeline))
     }
 }

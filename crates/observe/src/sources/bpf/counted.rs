@@ -3,11 +3,11 @@
 //! Per CPU and not per thread: then a switch costs nothing. What other programs make them count is
 //! sampled in those, and not told.
 
+use super::maps;
 use super::refusal::BpfRefusal;
 use super::wire::Setting;
 use crate::counters::Counters;
 use aya::Ebpf;
-use aya::maps::Array;
 use aya::programs::PerfEvent;
 use model::counters::CountersObserved;
 use model::{Ns, Seen};
@@ -48,8 +48,7 @@ impl CounterEvents {
 
     /// What was observed, or why nothing.
     pub(super) fn observed(&self, ebpf: &Ebpf) -> Seen<CountersObserved> {
-        let settings = ebpf.map("settings").and_then(|map| Array::<_, u64>::try_from(map).ok());
-        let lost = settings.and_then(|settings| settings.get(&(Setting::LostCounted as u32), 0).ok());
+        let lost = maps::setting(ebpf, Setting::LostCounted);
         match &self.counters {
             Ok(counters) => Seen::Value(counters.observed(lost.unwrap_or(0))),
             Err(why) => Seen::unseen(why),

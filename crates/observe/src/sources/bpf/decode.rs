@@ -37,6 +37,7 @@ pub(crate) struct Seen {
     pub(crate) samples: u64,
     pub(crate) faults: u64,
     pub(crate) sends: u64,
+    pub(crate) received: u64,
 }
 
 /// What the kernel half reports here.
@@ -86,6 +87,7 @@ impl Decoder {
             Event::Sampled { .. } => self.seen.samples += 1,
             Event::FaultSampled { .. } => self.seen.faults += 1,
             Event::Send { .. } => self.seen.sends += 1,
+            Event::Received { .. } => self.seen.received += 1,
             _ => {}
         }
         self.joiner.complete(&mut event);
@@ -114,6 +116,10 @@ impl Decoder {
                 let (wire::Received { arrived, bytes, ends, .. }, rest) = read(record)?;
                 let (arrived, bytes) = (Some(*arrived).filter(|at| *at > 0), *bytes);
                 Event::Received { at, tid, ends: (*ends).into(), arrived, bytes, calls: calls(head, rest)? }
+            }
+            Kind::LeftOut => {
+                let (of, rest): (&wire::OfEnds, _) = read(record)?;
+                Event::LeftOut { at, tid, ends: of.ends.into(), calls: calls(head, rest)? }
             }
             Kind::Start => Event::Start { at, tid },
             Kind::Exec => {

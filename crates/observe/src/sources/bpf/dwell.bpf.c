@@ -593,16 +593,19 @@ int sock_send_length(u64 *ctx)
 	load_ends(sk, &record.ends);
 	if (record.ends.family != 2 && record.ends.family != 10)
 		return 0;
+	u64 key = 0;
+	bool is_tcp = record.ends.protocol == IPPROTO_TCP && record.ends.remote_port;
+	if (is_tcp) {
+		bpf_probe_read_kernel(&key, sizeof(key), ctx);
+		/* A client that is of the tree is woken by it. */
+		if (unlikely(answers_left_out(key)) && !asks_itself)
+			return turns_to_left_out(thread, key, 0, now);
+	}
 	settle(thread, now);
 	EMIT_WITH_SLOTS(record, thread);
-	if (record.ends.protocol == IPPROTO_TCP && record.ends.remote_port) {
-		u64 key = 0;
-		bpf_probe_read_kernel(&key, sizeof(key), ctx);
-		answers_on(key);
-		/* A connection is known by its address only while none ends. */
-		if (thread->sent_on != key || thread->sent_when != connections_closed)
-			sent_on(thread, key, now);
-	}
+	/* A connection is known by its address only while none ends. */
+	if (is_tcp && (thread->sent_on != key || thread->sent_when != connections_closed))
+		sent_on(thread, key, now);
 	return 0;
 }
 

@@ -1,7 +1,8 @@
 //! Typed access to the maps of a loaded object.
 
 use super::refusal::BpfRefusal;
-use aya::maps::{HashMap, Map, MapData, RingBuf};
+use super::wire::Setting;
+use aya::maps::{Array, HashMap, Map, MapData, RingBuf};
 use aya::{Ebpf, Pod};
 use sys::shared::SharedWords;
 
@@ -15,6 +16,16 @@ pub(super) fn ring(ebpf: &mut Ebpf, name: &'static str) -> Result<RingBuf<MapDat
 pub(crate) fn map(ebpf: &Ebpf, name: &'static str, words: usize) -> Result<SharedWords, BpfRefusal> {
     let Some(Map::Array(map)) = ebpf.map(name) else { return Err(BpfRefusal::Missing(name)) };
     SharedWords::map(map.fd(), words).map_err(|error| BpfRefusal::Map { name, error })
+}
+
+/// What a setting of the kernel half is; none where that cannot be read.
+pub(super) fn setting(ebpf: &Ebpf, of: Setting) -> Option<u64> {
+    Array::<_, u64>::try_from(ebpf.map("settings")?).ok()?.get(&(of as u32), 0).ok()
+}
+
+/// Changes a setting of the kernel half, where it can be.
+pub(super) fn set(ebpf: &mut Ebpf, of: Setting, value: u64) -> Option<()> {
+    Array::<_, u64>::try_from(ebpf.map_mut("settings")?).ok()?.set(of as u32, value, 0).ok()
 }
 
 /// Empties a map of counts: what was counted so far is not part of a window that begins. Where an

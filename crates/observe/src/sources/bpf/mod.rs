@@ -14,6 +14,7 @@
 //! - `controller.rs`, `slices.rs`, `tracing.rs`: when calls are traced.
 //! - `clock.rs`, `waits.rs`: how often stacks are taken. `fault_samples.rs`: of which page faults.
 //!   `counted.rs`: the processor's counters.
+//! - `left_out.rs`: how many requests are followed.
 //! - `cost.rs`: counters of the kernel half; `files.rs`: its counters of files; `disk_requests.rs`:
 //!   those of requests to disks.
 //! - `names.rs`, `network.rs`, `resolver.rs`: programs that are run, or attached, on demand.
@@ -43,6 +44,7 @@ mod firing;
 pub(crate) mod fuzzed;
 #[cfg(test)]
 mod kernels;
+mod left_out;
 #[cfg(test)]
 mod lies;
 mod listeners;
@@ -76,7 +78,7 @@ use alive::LookHere;
 use attach::AttachedPrograms;
 pub(crate) use attach::attach;
 use aya::Ebpf;
-use aya::maps::{Array, HashMap};
+use aya::maps::HashMap;
 use buffers::BufferSizes;
 use clock::Clock;
 use controller::Controller;
@@ -84,6 +86,7 @@ use counted::CounterEvents;
 use decode::Decoder;
 use drain::Drain;
 use fault_samples::FaultSamples;
+use left_out::LeftOut;
 use load::THREADS_MAX;
 pub(crate) use load::{WHY, loader, made_for};
 use mappings::Mappings;
@@ -125,6 +128,7 @@ pub(crate) struct Bpf {
     controller: Controller,
     threads: Threads,
     commands: Commands,
+    left_out: LeftOut,
     /// The window, where it was attached to running processes.
     look_here: Option<LookHere>,
     /// Processes whose listeners are to be found, once the window has begun: that takes a while.
@@ -150,6 +154,7 @@ struct Counted {
     calls: Vec<CallStats>,
     files: Seen<FileUses>,
     disk_requests: Seen<DiskUses>,
+    requests_left_out: Option<u64>,
 }
 
 /// How many threads of these processes are not observed, as there is no room for them.
@@ -202,6 +207,7 @@ impl Bpf {
         asked::forget(&mut bpf.ebpf);
         bpf.file_bytes_before = files::forget(&mut bpf.ebpf);
         bpf.disk_requests_before = disk_requests::forget(&mut bpf.ebpf);
+        bpf.left_out.forget(&bpf.ebpf);
         Ok(bpf)
     }
 
@@ -217,8 +223,12 @@ impl Bpf {
         if let Some(look_here) = &self.look_here {
             look_here.everywhere();
         }
-        self.at_end =
-            Some(Counted { calls: self.calls(), files: self.files(), disk_requests: self.disk_requests() });
+        self.at_end = Some(Counted {
+            calls: self.calls(),
+            files: self.files(),
+            disk_requests: self.disk_requests(),
+            requests_left_out: self.requests_left_out(),
+        });
         self.drain.counted_until = monotonic_ns();
         self.drain.counted_until
     }
@@ -281,6 +291,7 @@ impl Bpf {
             controller,
             threads: Threads::new(root),
             commands: Commands::default(),
+            left_out: LeftOut::new(watching.max_overhead),
             look_here: None,
             attached: BTreeSet::new(),
             at_end: None,
@@ -355,6 +366,8 @@ impl Bpf {
             let taken = self.drain.decoder.seen.faults;
             faults.keep(&mut self.ebpf, now, taken, || self.threads.busy_until(now));
         }
+        let (now, received) = (monotonic_ns(), self.drain.decoder.seen.received);
+        self.left_out.keep(&mut self.ebpf, now, received, || self.threads.busy_until(now));
         // At the end there is no overhead left to save.
         if !last {
             let seen = self.drain.decoder.seen;
@@ -519,8 +532,7 @@ impl Bpf {
     }
 
     fn lost_stacks(&self) -> u64 {
-        let settings = self.ebpf.map("settings").and_then(|map| Array::<_, u64>::try_from(map).ok());
-        settings.and_then(|settings| settings.get(&(wire::Setting::LostStacks as u32), 0).ok()).unwrap_or(0)
+        maps::setting(&self.ebpf, wire::Setting::LostStacks).unwrap_or(0)
     }
 
     /// Events lost since the last call.
@@ -572,6 +584,14 @@ impl Bpf {
         match &self.at_end {
             Some(counted) => counted.disk_requests.clone(),
             None => disk_requests::uses(&self.ebpf, self.disk_requests_before, &self.sources),
+        }
+    }
+
+    /// How many requests were counted only; none where that is not known.
+    pub(crate) fn requests_left_out(&self) -> Option<u64> {
+        match &self.at_end {
+            Some(counted) => counted.requests_left_out,
+            None => self.left_out.since(&self.ebpf),
         }
     }
 

@@ -33,6 +33,9 @@ struct { MAP_UINT(type, BPF_MAP_TYPE_ARRAY); MAP_UINT(max_entries, 1); MAP_TYPE(
 /* How many have ended. */
 u64 connections_closed = 0;
 
+/* Whether a thread of the tree is known to be a client of another: both ends matter then. */
+u32 asks_itself = 0;
+
 /* Whether the tree has sent a query yet, and from which ports: one bit each. */
 u32 has_asked = 0;
 u64 asked_ports[1024] = {};
@@ -113,6 +116,21 @@ __attribute__((noinline)) int tell_connection(u64 key, struct connection *connec
 	return 0;
 }
 
+/* The tree asks on this connection: whom? */
+__attribute__((noinline)) int asks_on(u64 key)
+{
+	struct sock_common *common = __builtin_preserve_access_index(&((struct sock *)key)->__sk_common);
+	u16 port = READ(common, skc_dport);
+	struct listener listener = { .port = port >> 8 | (u16)(port << 8) };
+	if (asks_itself)
+		return 0;
+	bool is_found = bpf_map_lookup_elem(&listeners, &listener);
+	listener.net = (u64)READ(common, skc_net.net);
+	if (is_found || bpf_map_lookup_elem(&listeners, &listener))
+		asks_itself = 1;
+	return 0;
+}
+
 /* A thread of the tree opens a connection, or listens. */
 __attribute__((noinline)) int begins(u64 key, u32 state)
 {
@@ -123,7 +141,7 @@ __attribute__((noinline)) int begins(u64 key, u32 state)
 	if (state == TCP_SYN_SENT) {
 		struct connection begun = { .began = bpf_ktime_get_ns(), .tid = tid, .how = BEGAN_OPENED };
 		note_connection(key, &begun);
-		return 0;
+		return asks_on(key);
 	}
 	struct sock_common *common = __builtin_preserve_access_index(&((struct sock *)key)->__sk_common);
 	struct listener listener = { .net = (u64)READ(common, skc_net.net), .port = READ(common, skc_num) };
@@ -255,7 +273,7 @@ __attribute__((noinline)) int sent_on(struct thread *thread, u64 key, u64 now)
 	found.received = payload_received(tcp);
 	found.retransmits = READ(tcp, total_retrans);
 	note_connection(key, &found);
-	return 0;
+	return asks_on(key);
 }
 
 __attribute__((noinline)) int tell_one_open(u32 index)

@@ -6,6 +6,10 @@
  * A thread that receives on one connection again and again is reported once, until somebody sends
  * on that connection: that begins another request, or another answer. Where the tree serves, the
  * first bytes of it go along: user space makes a kind of them ("GET /orders") and drops them.
+ *
+ * Where requests are so many that to follow each would cost too much, chance decides when its first
+ * byte is received. Of the others only their number is known, and that a thread turns to one from a
+ * request that is followed, or may be.
  */
 #pragma once
 #include "objects.h"
@@ -24,7 +28,8 @@ struct arrival {
 	u64 at;       /* when the first byte came in that nobody has received yet; 0: not seen */
 	u64 last;     /* when something came in last */
 	u32 receiver; /* the thread whose receiving is reported; 0: somebody has sent since */
-	u32 accepted; /* it was seen to be */
+	u16 accepted; /* it was seen to be */
+	u16 left_out; /* the request under way is not followed */
 };
 
 /* By the address of the socket: those on which the tree has received, and accepted ones. */
@@ -41,12 +46,41 @@ INLINE void has_arrived(u64 key)
 		arrival->at = arrival->last;
 }
 
-/* A thread of the tree has sent on this connection. */
-INLINE void answers_on(u64 key)
+/* A thread of the tree has sent on this connection. Whether that answers a request that is not
+ * followed. */
+INLINE bool answers_left_out(u64 key)
 {
 	struct arrival *arrival = bpf_map_lookup_elem(&arrivals, &key);
-	if (arrival)
-		arrival->receiver = 0;
+	if (!arrival)
+		return 0;
+	arrival->receiver = 0;
+	return arrival->left_out;
+}
+
+/* A thread works for a request that is not followed. Told once, until it turns to another; and of a
+ * connection whose last request was followed. */
+__attribute__((noinline)) int turns_to_left_out(struct thread *thread, u64 key, u32 is_news, u64 now)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	if (!thread || (thread->at_left_out && !is_news))
+		return 0;
+	thread->at_left_out = 1;
+	struct ends_record record = { .head = HEAD(K_LEFT_OUT, 0, TID(thread, task), now) };
+	record.cpu = bpf_get_smp_processor_id();
+	read_ends((struct sock *)key, &record.ends);
+	settle(thread, now);
+	EMIT_WITH_SLOTS(record, thread);
+	return 0;
+}
+
+/* Chance decides whether a request that begins is followed. */
+INLINE bool is_left_out(struct cpu *cpu)
+{
+	u64 *share = setting(SETTING_LEFT_OUT);
+	if (!share || !*share || bpf_get_prandom_u32() >= *share)
+		return 0;
+	cpu->left_out++;
+	return 1;
 }
 
 /* A connection is accepted: what comes in on it is new. */
@@ -111,21 +145,30 @@ enum role { ROLE_UNKNOWN, ROLE_SERVES, ROLE_ASKS };
 
 int role_of(u64 key, u64 now);
 
+INLINE bool has_lower_port(struct sock *sk)
+{
+	struct sock_common *common = __builtin_preserve_access_index(&sk->__sk_common);
+	u16 remote = READ(common, skc_dport);
+	return READ(common, skc_num) < (u16)(remote >> 8 | remote << 8);
+}
+
 /* What came in before and was not received is received now: when that came in, and whether it is
  * to be reported. */
 __attribute__((noinline)) int is_received(struct thread *thread, u64 key, u32 bytes, u64 now)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	if (!thread)
+	struct cpu *cpu = this_cpu();
+	if (!thread || !cpu)
 		return 0;
 	struct received_record record = { .head = HEAD(K_RECEIVED, 0, TID(thread, task), now), .bytes = bytes };
 	struct arrival *known = bpf_map_lookup_elem(&arrivals, &key);
 	struct tcp_sock *tcp = (void *)key;
-	bool more = READ(tcp, rcv_nxt) != READ(tcp, copied_seq), accepted = 0;
+	bool more = READ(tcp, rcv_nxt) != READ(tcp, copied_seq), accepted = 0, begins = 1;
 	if (known) {
 		accepted = known->accepted;
 		record.arrived = known->at;
 		bool goes_on = bytes && known->receiver == record.head.tid && thread->received_on == key;
+		begins = !known->receiver;
 		/* What is left has come by then; and what comes while this is noted. */
 		known->at = more ? known->last : 0;
 		if (!more && READ(tcp, rcv_nxt) != READ(tcp, copied_seq))
@@ -136,15 +179,24 @@ __attribute__((noinline)) int is_received(struct thread *thread, u64 key, u32 by
 	} else {
 		struct arrival first = { .receiver = record.head.tid };
 		bpf_map_update_elem(&arrivals, &key, &first, BPF_ANY);
+		known = bpf_map_lookup_elem(&arrivals, &key);
+		if (!known)
+			return 0;
 	}
 	thread->received_on = key;
+	u32 role = role_of(key, now);
+	/* Of two ends the lower port serves, as a rule. */
+	if (role == ROLE_UNKNOWN && (accepted || has_lower_port((struct sock *)key)))
+		role = ROLE_SERVES;
+	bool was_left_out = known->left_out;
+	if (role == ROLE_SERVES && begins && bytes)
+		known->left_out = is_left_out(cpu);
+	if (known->left_out)
+		return turns_to_left_out(thread, key, !was_left_out, now);
+	thread->at_left_out = 0;
 	record.cpu = bpf_get_smp_processor_id();
 	read_ends((struct sock *)key, &record.ends);
 	settle(thread, now);
-	u32 role = role_of(key, now);
-	/* Of two ends the lower port serves, as a rule. */
-	if (role == ROLE_UNKNOWN && (accepted || record.ends.local_port < record.ends.remote_port))
-		role = ROLE_SERVES;
 	if (tells_kinds && bytes && role == ROLE_SERVES)
 		tell_text(record.head.tid, bytes, now);
 	EMIT_WITH_SLOTS(record, thread);

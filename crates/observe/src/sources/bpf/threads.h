@@ -56,6 +56,7 @@ struct thread {
 	u8 used;       /* slots */
 	u8 kind;       /* first argument of the last call that blocked: ARG_… */
 	u8 worker;     /* an io_uring worker: all its time counts as one call */
+	u32 at_left_out; /* it is told that it works for a request that is not followed */
 	u32 tid;       /* in dwell's PID namespace */
 	u32 met_as;    /* its TID in the initial PID namespace */
 	struct python_thread python;

@@ -5,10 +5,10 @@
 //! seen. So there are three depths: calls are traced, counted, or neither.
 
 use super::attach::Link;
+use super::maps;
 use super::runs::{Others, TimedRuns};
 use super::wire::Setting;
 use aya::Ebpf;
-use aya::maps::Array;
 use aya::programs::BtfTracePoint;
 use aya::sys::{Stats, enable_stats};
 use model::Ns;
@@ -158,6 +158,5 @@ fn program<'a>(ebpf: &'a mut Ebpf, name: &str) -> Option<&'a mut BtfTracePoint> 
 
 /// Sets the flag for the kernel half.
 fn tell(ebpf: &mut Ebpf, off: bool) -> bool {
-    let settings = ebpf.map_mut("settings").and_then(|map| Array::<_, u64>::try_from(map).ok());
-    settings.is_some_and(|mut settings| settings.set(Setting::CallsOff as u32, u64::from(off), 0).is_ok())
+    maps::set(ebpf, Setting::CallsOff, u64::from(off)).is_some()
 }

@@ -1,9 +1,9 @@
 //! The sampling period of wait stacks, in blocked time: short at first, longer where there are many
 //! waits.
 
+use super::maps;
 use super::wire::Setting;
 use aya::Ebpf;
-use aya::maps::Array;
 use model::Ns;
 
 /// At first, and at most.
@@ -49,8 +49,7 @@ impl WaitPeriod {
 
     /// Sets the period for the kernel half. None when the map lacks the entry.
     pub(super) fn set(&self, ebpf: &mut Ebpf) -> Option<()> {
-        let mut settings = Array::<_, u64>::try_from(ebpf.map_mut("settings")?).ok()?;
-        settings.set(Setting::WaitPeriodNs as u32, self.period_ns, 0).ok()
+        maps::set(ebpf, Setting::WaitPeriodNs, self.period_ns)
     }
 }
 

@@ -137,6 +137,11 @@ enum kind {
 	K_RECEIVED = 44,
 	/* The beginning of what the thread received, of the next `Received` of the same time. */
 	K_REQUEST_TEXT = 45,
+	/*
+	 * A thread works for a request that is not followed: it received on this connection, or
+	 * sent there.
+	 */
+	K_LEFT_OUT = 46,
 	/* In the ring `stacks`, like all below. a: mode. */
 	K_SAMPLE_STACK = 64,
 	K_WAIT_STACK = 65,
@@ -220,9 +225,11 @@ enum setting {
 	SETTING_CALLS_OFF = 2,
 	/* Set by the kernel half: lost samples of counters. */
 	SETTING_LOST_COUNTED = 3,
+	/* Set by user space: the share of requests that are not followed, of 2^32. */
+	SETTING_LEFT_OUT = 4,
 };
 
-#define SETTINGS 4
+#define SETTINGS 5
 
 struct head {
 	u64 at;
@@ -612,6 +619,8 @@ struct cpu {
 	 */
 	u32 asked;
 	u32 asked_pause;
+	/* Requests that began and are not followed (`received.h`). */
+	u64 left_out;
 };
 
 /* The files of which it is counted what processes read and wrote. */
@@ -1019,7 +1028,8 @@ AT(cpu, file_bytes, 120);
 AT(cpu, disk_requests, 128);
 AT(cpu, asked, 136);
 AT(cpu, asked_pause, 140);
-SIZE(cpu, 144);
+AT(cpu, left_out, 144);
+SIZE(cpu, 152);
 AT(file_key, ino, 0);
 AT(file_key, dev, 8);
 AT(file_key, generation, 12);

@@ -118,6 +118,9 @@ layout! {
         Received = 44,
         /// The beginning of what the thread received, of the next `Received` of the same time.
         RequestText = 45,
+        /// A thread works for a request that is not followed: it received on this connection, or
+        /// sent there.
+        LeftOut = 46,
         /// In the ring `stacks`, like all below. a: mode.
         SampleStack = 64,
         WaitStack = 65,
@@ -201,8 +204,10 @@ layout! {
         CallsOff = 2,
         /// Set by the kernel half: lost samples of counters.
         LostCounted = 3,
+        /// Set by user space: the share of requests that are not followed, of 2^32.
+        LeftOut = 4,
     }
-    const SETTINGS: u32 = Setting::LostCounted as u32 + 1;
+    const SETTINGS: u32 = Setting::LeftOut as u32 + 1;
 
     struct Head as head {
         at: u64,
@@ -574,6 +579,8 @@ layout! {
         /// (`asked.h`).
         asked: u32,
         asked_pause: u32,
+        /// Requests that began and are not followed (`received.h`).
+        left_out: u64,
     }
 
     /// The files of which it is counted what processes read and wrote.

@@ -99,6 +99,7 @@ pub(crate) fn served() -> Run {
         under_way: 2,
         abandoned: 0,
         not_followed: 0,
+        left_out: 0,
         answered_by: 8,
         handed_on: 0,
         latency,

@@ -84,6 +84,8 @@ fn a_lease_is_of_one_and_ends() {
     seal(&mut store, "a", 9, 10);
     let mine = batch(&mut store, "a", 100);
     assert_eq!(leased(&mut store, "a", 101), Lease::Wait(100 + LEASE));
+    // Who looked at the clock before, and had to wait for the store then.
+    assert_eq!(leased(&mut store, "a", 99), Lease::Wait(100 + LEASE));
     let taken = batch(&mut store, "a", 100 + LEASE);
     // It is the same, whoever sends it.
     assert_eq!(taken, mine);

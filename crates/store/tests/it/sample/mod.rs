@@ -245,6 +245,7 @@ fn trailer() -> Trailer {
         cost: vec![Cost { what: "switch".to_owned(), times: 12, each_ns: (100, 200) }],
         sources: Vec::new(),
         kept_until: None,
+        requests_left_out: None,
         sliced: None,
         // The value in older recordings.
         costs: Seen::unseen("not recorded by the dwell version that made this file"),
@@ -297,5 +298,6 @@ pub(crate) fn variant(event: &Event) -> &'static str {
         Event::Counted { .. } => "Counted",
         Event::Received { .. } => "Received",
         Event::RequestKind { .. } => "RequestKind",
+        Event::LeftOut { .. } => "LeftOut",
     }
 }
