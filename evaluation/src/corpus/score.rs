@@ -344,7 +344,7 @@ fn totals(cases: &[Case], all: &[Judged]) -> String {
         if of.is_empty() {
             return;
         }
-        // What is said of healthy programs stands apart.
+        // Healthy programs stand apart.
         let scored = of.iter().filter(|one| name == HEALTHY || !case(one).is_healthy());
         let savings: Vec<Saving> = scored.filter_map(|one| one.saving).collect();
         let share =

@@ -12,7 +12,7 @@
 //! their distance. These residuals of all causes together are one distribution.
 //!
 //! A finding may be wrong. With what is left of the likelihood that a cause is the one to change
-//! where it is said first, its interval is that of all programs, whatever was said of them, those
+//! where it stands first, its interval is that of all programs, whatever was said of them, those
 //! of which this was said first more than others: the base rate. Where no cause is found, that is
 //! all there is.
 //!
@@ -33,9 +33,9 @@ const BELOW: f64 = 0.1;
 /// What the two ways to know a saving differ by at least, in parts of the wall clock: neither is
 /// known better.
 const APART: f64 = 0.2;
-/// A cause is taken as found in so many families more, right in as many of them as causes are.
+/// A cause is taken as found in this many families more, right in as many of them as causes are.
 const PRIOR_FAMILIES: f64 = 2.0;
-/// In a base rate a program of which the same was said counts for itself and so many others.
+/// In a base rate a program of which the same was said counts for itself and this many others.
 const ALIKE: f64 = 3.0;
 /// A wall clock in whose parts shares are told.
 const PARTS: Ns = 1_000_000_000;
@@ -363,7 +363,7 @@ mod tests {
         (0..10).map(of).collect()
     }
 
-    /// What is said where 200 to 400 of 1000 are allowed.
+    /// The ends where this of 1000 is allowed.
     fn said(of: &MeasuredChanges, cause: &str, place: Ns, beside_own: Ns) -> (Ns, Ns) {
         let ns = of.saving((cause, COUNTED), Interval { lo: 0, hi: place }, beside_own, 1000).0;
         (ns.lo, ns.hi)
