@@ -123,6 +123,7 @@ impl Code {
             | Event::Received { .. }
             | Event::RequestKind { .. }
             | Event::LeftOut { .. }
+            | Event::Drawn { .. }
             | Event::WakerStack { .. }
             | Event::AliveStack { .. }
             | Event::MemoryPeak { .. }

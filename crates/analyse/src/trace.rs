@@ -313,8 +313,11 @@ impl Trace {
                 }
             }
             Event::RequestKind { at, tid, kind } => self.tree.requests.asks_for(*tid, *at, kind),
+            Event::Drawn { at, tid, one_in } => self.tree.requests.drawn(*tid, *at, *one_in),
             Event::LeftOut { at, tid, ends, calls } => {
                 if let Some(slot) = self.tree.ran_until(*tid, *at, calls) {
+                    // A service that has answered asks for nothing.
+                    self.tree.get_mut(slot).asks(None);
                     self.tree.requests.turns_to_left_out(slot, *ends, *at);
                 }
             }

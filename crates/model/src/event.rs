@@ -486,6 +486,16 @@ pub enum Event {
         /// Its calls since its last event.
         calls: Calls,
     },
+    /// The request that a thread receives with its next [`Event::Received`], at the same time, was
+    /// drawn at random and stands for several. Without it, it stands for itself alone.
+    Drawn {
+        /// When.
+        at: Ns,
+        /// The thread.
+        tid: Tid,
+        /// One of this many was drawn: a power of two.
+        one_in: u32,
+    },
 }
 
 impl Event {
@@ -525,6 +535,7 @@ impl Event {
             | Event::Received { at, .. }
             | Event::RequestKind { at, .. }
             | Event::LeftOut { at, .. }
+            | Event::Drawn { at, .. }
             | Event::Start { at, .. } => Some(*at),
             Event::Lookup(lookup) => Some(lookup.answered_at.unwrap_or(lookup.asked_at)),
             Event::Connection(connection) => Some(connection.span.1),

@@ -20,7 +20,7 @@ pub struct Requests {
     /// The time that none should exceed, where one was given.
     #[serde(default)]
     pub deadline: Option<Deadline>,
-    /// Requests that came in and were answered.
+    /// Requests that came in and were answered, and were followed.
     pub times: u64,
     /// Requests that came in before the window began, and are in no other figure.
     pub began_before: u64,
@@ -32,8 +32,9 @@ pub struct Requests {
     /// a rule since events were lost. In no other figure.
     #[serde(default)]
     pub not_followed: u64,
-    /// Requests that were counted and not followed, so that following them takes no more than the
-    /// bound of overhead: chance has left them out. All other figures are of a random sample then.
+    /// Requests that began and were counted, but not followed, so that following them takes no more than the
+    /// bound of overhead: chance has left them out. Latencies, bins, kinds and parts are those of a
+    /// random sample then, in which each request was with the same chance; the bins have its number.
     #[serde(default)]
     pub left_out: u64,
     /// Threads that answered them.
@@ -67,6 +68,16 @@ pub struct Requests {
     /// ones wait for. Empty in older results.
     #[serde(default)]
     pub findings: Vec<RequestFinding>,
+}
+
+impl Requests {
+    /// How many the figures are of.
+    pub fn sample(&self) -> u64 {
+        match self.left_out {
+            0 => self.times,
+            _ => self.bins.iter().map(|bin| bin.times).sum(),
+        }
+    }
 }
 
 /// What makes requests take long.

@@ -335,7 +335,7 @@ table! {
         typical: long = of.typical;
         /// Slow requests: the slowest 1 %, and five at least
         slow: long = of.slow;
-        /// Requests that were counted and not followed: the others are a random sample then
+        /// Requests that began and were counted only: the figures are of a random sample then
         left_out: long = of.left_out;
     }
 }

@@ -24,7 +24,8 @@ const FAILURES_MAX: usize = 7;
 
 /// Where the difference changed, and the interval holds what it was at first and over all.
 const MOVED: &str = "the difference changed while it was measured: its interval holds what the first pairs \
-                     have and what all of them have";
+                     have and what all of them have; it is narrower if measured again while the host is \
+                     quiet, or with --warmup 20";
 
 /// The fewest pairs that can decide, where it is looked at after each.
 pub fn pairs_min(settings: &CompareSettings, commands: usize) -> usize {
@@ -109,7 +110,7 @@ impl Comparer {
     pub fn is_decided(&self) -> bool {
         self.settings.pairs.is_none()
             && !self.watches.is_empty()
-            && self.watches.iter().all(|watch| watch.verdict() != Change::Undecided)
+            && self.standing().iter().all(|(_, change)| *change != Change::Undecided)
     }
 
     /// A command that fails run after run, so that no pair would count: its last runs failed, at
@@ -142,7 +143,7 @@ impl Comparer {
         let mut limits = sitting.limits;
         limits.extend(summary.limits(&commands, &floor_ns));
         let comparisons: Vec<_> = self.watches.iter().map(|watch| self.change(watch)).collect();
-        if self.watches.iter().any(|watch| watch.moved() && watch.ratio().is_some()) {
+        if self.watches.iter().any(Watch::moved) {
             limits.push(MOVED.to_owned());
         }
         let mut comparison = Comparison {
@@ -168,7 +169,7 @@ impl Comparer {
         let ratio = watch.ratio();
         let no_verdict = watch.no_verdict(&self.runs, &self.settings);
         let verdict = if no_verdict.is_empty() { watch.judged(ratio) } else { Change::Undecided };
-        let undecided = verdict == Change::Undecided && no_verdict.is_empty();
+        let undecided = verdict == Change::Undecided && no_verdict.is_empty() && !watch.moved();
         let mut percentiles = percentiles::of(watch, &self.runs, &self.settings);
         if !no_verdict.is_empty() {
             percentiles.iter_mut().for_each(percentiles::withhold);

@@ -29,7 +29,7 @@ pub fn compare(a: &Run, b: &Run) -> RunComparison {
 fn requests(a: &Run, b: &Run) -> Seen<RequestsDiff> {
     let answered = |run: &Run| {
         let all = run.tables.requests.value().filter(|all| all.times > 0);
-        all.map(|all| (all.unit, all.times, all.latency))
+        all.map(|all| (all.unit, all.times + all.left_out, all.latency))
     };
     let (Some((unit, of_a, a)), Some((other, of_b, b))) = (answered(a), answered(b)) else {
         return Seen::Absent;

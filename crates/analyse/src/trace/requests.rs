@@ -87,6 +87,8 @@ pub(super) struct Requests {
     kinds: Kinds,
     /// What the request asks for that this thread receives then.
     asked: Option<(Tid, Ns, Box<str>)>,
+    /// Of how many the one was drawn that this thread receives then.
+    drawn: Option<(Tid, Ns, u32)>,
     /// Some requests are counted only.
     some_left_out: bool,
     /// Which threads have waited at a futex, by process and address.
@@ -163,10 +165,13 @@ impl Requests {
         let mut of = None;
         // Between two cycles nothing is.
         let between = unit == Unit::Cycle && kind.0 == State::Sleep;
-        let carried = worker.carries.as_mut().filter(|_| !between);
-        if carried.as_ref().is_some_and(|carried| carried.request == LEFT_OUT) {
+        let at_left_out = worker.carries.as_ref().is_some_and(|carried| carried.request == LEFT_OUT);
+        if at_left_out && waits && (of_several || for_work) {
+            // It is done with that one; when it turns to another such one that is told.
+            worker.carries = None;
+        } else if at_left_out {
             of = Some(LEFT_OUT);
-        } else if let Some(carried) = carried {
+        } else if let Some(carried) = worker.carries.as_mut().filter(|_| !between) {
             // What it is woken for may be another request.
             let none = waits && of_several && (for_work || kind.0 == State::Sleep);
             carried.ledger.goes_on(to, Some(tid).filter(|_| !none), if none { NO_THREAD } else { part });
@@ -324,7 +329,12 @@ impl Requests {
     /// request's.
     fn is_result(&mut self, slot: Slot, by: Slot, kind: WaitKey, is_lock: bool, at: Ns) -> bool {
         let of_futex = matches!(kind.1, ReasonKey::Wait(_, TargetKey::Futex(_) | TargetKey::TimedFutex(_)));
-        if is_lock || !of_futex || self.workers[by as usize].carries.as_ref().is_some_and(|of| !of.answered) {
+        let is_known = |of: &Carried| !of.answered && of.request != LEFT_OUT;
+        if is_lock || !of_futex || self.workers[by as usize].carries.as_ref().is_some_and(is_known) {
+            return false;
+        }
+        if self.worker(slot).carries.as_ref().is_some_and(|of| of.request == LEFT_OUT) {
+            self.worker(by).delivered = at;
             return false;
         }
         let mut worker = std::mem::take(self.worker(slot));
@@ -395,6 +405,11 @@ impl Requests {
         }
     }
 
+    /// The request that a thread receives now was drawn of this many.
+    pub(super) fn drawn(&mut self, tid: Tid, at: Ns, one_in: u32) {
+        self.drawn = Some((tid, at, one_in));
+    }
+
     /// A thread received something. Of a connection that was accepted: whether its client is of the
     /// tree.
     pub(super) fn received(
@@ -420,7 +435,7 @@ impl Requests {
             let peer = Endpoint::new(ends.remote, ends.remote_port);
             let part = (RequestTime::Peer, ReasonKey::Wait(CallKey::Unseen, TargetKey::Tcp(peer)));
             self.takes(slot, request, Some(asked), Taking::Received(part, arrived.unwrap_or(at)), at);
-        } else if self.some_left_out {
+        } else if self.some_left_out && bytes > 0 {
             self.takes_left_out(slot, at);
         }
     }
@@ -432,13 +447,19 @@ impl Requests {
             return;
         }
         self.some_left_out = true;
-        self.closed(ends);
+        if let Some(Connection::Served(request)) = self.connections.get_mut(&ends)
+            && let Some(request) = request.take()
+        {
+            self.finishes(request);
+        }
         self.takes_left_out(slot, at);
     }
 
     fn takes_left_out(&mut self, slot: Slot, at: Ns) {
         self.turns_from(slot, false);
-        self.worker(slot).carries = Some(Carried::taken(LEFT_OUT, Ledger::new(at)));
+        let worker = self.worker(slot);
+        worker.delivered = at;
+        worker.carries = Some(Carried::taken(LEFT_OUT, Ledger::new(at)));
     }
 
     fn receives_from_client(
@@ -476,7 +497,9 @@ impl Requests {
         let tid = self.worker(slot).tid;
         let kind = self.asked.take().filter(|(by, when, _)| (*by, *when) == (tid, at));
         let kind = kind.map(|(_, _, kind)| self.kinds.number(&kind));
-        self.open.insert(request, Request { within, kind, ..Request::new(ends, began, slot) });
+        let drawn = self.drawn.take().filter(|(by, when, _)| (*by, *when) == (tid, at));
+        let one_in = drawn.map_or(1, |(.., one_in)| one_in);
+        self.open.insert(request, Request { within, kind, one_in, ..Request::new(ends, began, slot) });
         let known = Ledger::new(if unseen { at } else { began });
         self.takes(slot, request, Some(known), Taking::New, at);
     }

@@ -161,6 +161,43 @@ fn a_request_that_is_counted_only_takes_no_part_of_one_that_is_followed() {
 }
 
 #[test]
+fn what_a_followed_request_waits_for_after_one_that_is_counted_only_is_its_own() {
+    let mut story = Story::begins();
+    // Another request is followed, so that there is one.
+    story.receives(ROOT, client(50_000), 0).sends(ROOT, client(50_000));
+    story.after(5).turns_to_left_out(ROOT, client(50_001));
+    story.after(40).polls(ROOT);
+    story.after(100).is_reached(ROOT, client(50_002)).after(30).comes(ROOT);
+    story.after(4).receives(ROOT, client(50_002), 34);
+    story.after(10).sends(ROOT, client(50_002));
+    let run = story.ends();
+    let slowest = &requests(&run).slowest[0];
+    let queued = RequestTime::Thread(State::Runqueue);
+    assert_eq!(spans(slowest), [(queued, 30), (RequestTime::OnCpu, 14)]);
+}
+
+#[test]
+fn requests_of_busy_times_count_as_much_as_those_of_quiet_ones() {
+    let mut story = Story::begins();
+    // 100 that stand for themselves take 10 us, and 100 that stand for eight each take 50.
+    for number in 0..200_u16 {
+        if number >= 100 {
+            story.push(|at| Event::Drawn { at, tid: ROOT, one_in: 8 });
+        }
+        story.receives(ROOT, client(40_000 + number), 0);
+        story.after(if number < 100 { 10 } else { 50 }).sends(ROOT, client(40_000 + number));
+    }
+    let all = story.ends();
+    let all = requests(&all);
+    assert_eq!(all.times, 200, "that many were followed");
+    // (100 + 800)^2 / (100 + 100 * 64): an even draw of so many tells as much.
+    let drawn: u64 = all.bins.iter().map(|bin| bin.times).sum();
+    assert_eq!(drawn, 125);
+    let slow: u64 = all.bins.iter().filter(|bin| bin.ns_min > 30 * US).map(|bin| bin.times).sum();
+    assert!((110..=112).contains(&slow), "eight of nine: {slow}");
+}
+
+#[test]
 fn who_is_woken_from_a_queue_goes_on_with_the_request_and_hands_it_back() {
     let queue = || waiting_in(FUTEX, Object::Futex { address: 128 });
     let mut story = Story::begins();

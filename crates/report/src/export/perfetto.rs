@@ -224,7 +224,8 @@ impl Writer {
                 "" => String::new(),
                 client => format!(", from {}", clean(client, true)),
             };
-            let name = format!("{kind}, {}{client}", duration(slow.latency_ns));
+            // Tracks are sorted by their names, and put together if those are the same.
+            let name = format!("{:02} {kind}, {}{client}", at + 1, duration(slow.latency_ns));
             self.track(own, |track| {
                 track.bytes(2, name.as_bytes()).number(5, REQUESTS);
             });

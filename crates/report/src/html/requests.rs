@@ -25,7 +25,11 @@ pub(super) fn section(run: &Run) -> String {
         noun(all.unit),
         blocks::paragraph(
             "dim",
-            &format!("the slowest of {}, on an axis of {}", count(all.times), duration(longest))
+            &format!(
+                "the slowest of {} that were followed, on an axis of {}",
+                count(all.times),
+                duration(longest)
+            )
         )
     );
     for slow in all.slowest.iter().take(DRAWN) {

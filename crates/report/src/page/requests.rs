@@ -115,7 +115,7 @@ fn by_kind(all: &Requests, look: Look, rows: usize) -> Vec<Line> {
         figure("mean", 2),
     ];
     let mut table = Table::new(look, title, columns);
-    let total_ns = all.latency.mean_ns as f64 * all.times as f64;
+    let total_ns = all.latency.mean_ns as f64 * all.sample() as f64;
     let whole = if look.is_document() { all.kinds.len() } else { rows_shown(all.kinds.len(), rows) };
     for kind in &all.kinds[..whole] {
         let most = kind.parts.first();
@@ -234,7 +234,7 @@ fn summary(all: &Requests, run: &Run, look: Look) -> Vec<Line> {
     let rate = three_digits(came as f64 * 1e9 / run.wall_ns.max(1) as f64);
     let drawn = match all.left_out {
         0 => String::new(),
-        _ => format!("; of {} of them, drawn at random", count(all.times)),
+        _ => format!("; of {} of them, drawn at random", count(all.sample())),
     };
     let line = Line::new(look)
         .add(Ink::Bold, &counted(came, noun(all.unit)))
@@ -268,8 +268,8 @@ fn summary(all: &Requests, run: &Run, look: Look) -> Vec<Line> {
     let mut lines = line.wrap(2);
     if let Some(Deadline { ns, missed }) = all.deadline {
         let text = match missed {
-            0 => format!("none of {} took longer than {}", count(all.times), duration(ns)),
-            _ => format!("{} of {} took longer than {}", count(missed), count(all.times), duration(ns)),
+            0 => format!("none of {} took longer than {}", count(all.sample()), duration(ns)),
+            _ => format!("{} of {} took longer than {}", count(missed), count(all.sample()), duration(ns)),
         };
         lines.extend(Line::new(look).add(Ink::Bold, &text).wrap(2));
     }

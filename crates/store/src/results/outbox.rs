@@ -74,6 +74,11 @@ pub struct NewBatch {
     pub items: Vec<NewItem>,
 }
 
+/// A lease that ends later than this was given by a clock that has been set back since: longer than
+/// any that a caller asks for. It is not the caller's own lease: another may ask for a longer one, or
+/// have taken one since the caller looked at the clock.
+const LEASE_MAX_MS: u64 = 3_600_000;
+
 /// A batch on which the caller has the lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Batch {
@@ -283,9 +288,7 @@ impl Store {
                          AND (leased_ms <= ?2 OR leased_ms > ?5) \
                          ORDER BY tries, rowid LIMIT 1) \
                      RETURNING id, part, sealed_ms, tries",
-                    // Beyond, a clock was set back. Another may have taken a lease since the caller
-                    // looked at the clock.
-                    params![destination, now, now + signed(lease_ms), fresh, now + 2 * signed(lease_ms)],
+                    params![destination, now, now + signed(lease_ms), fresh, now + signed(LEASE_MAX_MS)],
                     |row| {
                         Ok(Batch {
                             id: row.get(0)?,

@@ -148,13 +148,10 @@ fn a_difference_that_changes_meanwhile_is_no_verdict() {
         (standing, comparer.conclude(sitting(2)).comparisons.remove(0))
     };
     let (standing, change) = changing(30, 400);
-    assert_eq!((standing.0, standing.1), (None, Change::Undecided));
-    assert_eq!(
-        (change.verdict, change.ratio, change.difference, change.needs),
-        (Change::Undecided, None, None, None)
-    );
-    let [why] = &*change.no_verdict else { panic!("{:?}", change.no_verdict) };
-    assert!(why.contains("changed while it was measured"), "{why}");
+    let ratio = standing.0.unwrap();
+    assert!(ratio.lo < 0.77 && ratio.hi > 0.99, "what it was at first, and what it became: {ratio:?}");
+    assert_eq!(standing.1, Change::Undecided);
+    assert_eq!((change.verdict, change.ratio, change.needs), (Change::Undecided, Some(ratio), None));
     let (_, steady) = changing(400, 400);
     assert_eq!((steady.verdict, &*steady.no_verdict), (Change::Less, &[] as &[String]));
 }

@@ -122,8 +122,8 @@ impl Watch {
         }
     }
 
-    /// B by A. None while an end is open, and where the difference changed so much that what the
-    /// pairs had at first and what all of them have are no verdict together.
+    /// B by A; none while an end is open. Where the difference changed, the interval holds what the
+    /// first pairs have and what all of them have.
     pub(super) fn ratio(&self) -> Option<EstimateInterval> {
         let ratio = self.interval_of_ratio()?;
         if !self.contradicts(&ratio) {
@@ -131,8 +131,7 @@ impl Watch {
         }
         let differences: Vec<f64> = self.sequence.values().collect();
         let (lo, hi) = signed_rank(&differences, self.alpha)?;
-        let both = EstimateInterval { lo: ratio.lo.min(lo.exp()), hi: ratio.hi.max(hi.exp()), ..ratio };
-        (self.verdict_of(Some(both)) != Change::Undecided).then_some(both)
+        Some(EstimateInterval { lo: ratio.lo.min(lo.exp()), hi: ratio.hi.max(hi.exp()), ..ratio })
     }
 
     /// Whether the difference changed while it was measured, by more than the pairs allow to say:
@@ -199,13 +198,6 @@ impl Watch {
                 "{a} runs of the first command do not count and {b} of the other: those that are left may \
                  be the short ones"
             ));
-        }
-        if self.moved() && self.ratio().is_none() {
-            reasons.push(
-                "the difference changed while it was measured: the first pairs rule out what the later \
-                 ones have; measure again while the host is quiet, or with --warmup 20"
-                    .to_owned(),
-            );
         }
         reasons
     }

@@ -10,7 +10,7 @@ use crate::code::Code;
 use crate::names::Names;
 use model::network::Endpoint;
 use model::recording::SocketEnds;
-use model::requests::{Deadline, RequestSpan, Requests, SlowRequest, Units};
+use model::requests::{Deadline, RequestSpan, Requests, SlowRequest, Unit, Units};
 use model::{Ns, Seen, Tid};
 use rustc_hash::{FxHashMap, FxHashSet};
 use stats::Random;
@@ -46,6 +46,8 @@ pub(crate) struct Distribution {
     /// Names of kinds, at the end.
     pub(super) kinds: Kinds,
     kept: Vec<Kept>,
+    /// The most requests that one of them stands for.
+    one_in_max: u32,
     slowest: BinaryHeap<Reverse<Whole>>,
 }
 
@@ -76,6 +78,10 @@ impl Distribution {
         Self { units, ..Self::default() }
     }
 
+    pub(crate) fn unit(&self) -> Unit {
+        self.units.unit
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.latency.times() + self.began_before + self.under_way + self.abandoned + self.lost == 0
     }
@@ -86,7 +92,7 @@ impl Distribution {
 
     /// A request was answered by this thread.
     pub(super) fn add(&mut self, of: Request, by: Tid, answer: Ledger) {
-        let (client, began, kind) = (of.client, of.began, of.kind);
+        let (client, began, kind, one_in) = (of.client, of.began, of.kind, of.one_in);
         let ns = answer.at - began;
         self.latency.record(ns);
         self.missed += u64::from(self.units.deadline_ns.is_some_and(|deadline| ns > deadline));
@@ -94,7 +100,9 @@ impl Distribution {
         self.handed_on += u64::from(of.front != of.receiver);
         self.by_kind.entry(kind).or_default().record(ns);
         let Ledger { parts, spans, .. } = answer;
-        let kept = Kept { ns, kind, parts: parts.into(), stacks: of.stacks.into(), held: of.held.into() };
+        let (stacks, held) = (of.stacks.into(), of.held.into());
+        let kept = Kept { ns, kind, one_in, parts: parts.into(), stacks, held };
+        self.one_in_max = self.one_in_max.max(one_in);
         debug_assert_eq!(kept.parts.iter().map(|(_, ns)| ns).sum::<Ns>(), ns, "it closes");
         if self.kept.len() < KEPT {
             self.kept.push(kept);
@@ -114,9 +122,40 @@ impl Distribution {
         }
     }
 
+    /// Requests were drawn at random, more of them while there were few: busy times, which have the
+    /// slow ones, would count too little. So of those that are kept a sample is drawn by what each
+    /// stands for (systematic resampling: G. Kitagawa, 1996), of as many as an even draw would need
+    /// to tell as much (L. Kish, 1965). All figures but `times` and the longest are of these.
+    fn draws_evenly(&mut self) {
+        let stands_for = |kept: &Kept| f64::from(kept.one_in);
+        let all: f64 = self.kept.iter().map(stands_for).sum();
+        let squares: f64 = self.kept.iter().map(|kept| stands_for(kept).powi(2)).sum();
+        let step = all / (all * all / squares).round().max(1.0);
+        let mut next = Random::new(self.latency.times()).uniform() * step;
+        let mut until = 0.0;
+        for kept in std::mem::take(&mut self.kept) {
+            until += stands_for(&kept);
+            while next < until {
+                next += step;
+                self.kept.push(kept.clone());
+            }
+        }
+        self.latency = self.latency.emptied();
+        (self.missed, self.by_kind) = Default::default();
+        for kept in &self.kept {
+            self.latency.record(kept.ns);
+            self.missed += u64::from(self.units.deadline_ns.is_some_and(|deadline| kept.ns > deadline));
+            self.by_kind.entry(kept.kind).or_default().record(kept.ns);
+        }
+    }
+
     /// The table. `left_out`: how many more were counted only; `start`: when the window or run
     /// began.
     pub(crate) fn table(mut self, left_out: u64, start: Ns, names: &Names, code: &Code) -> Requests {
+        let times = self.latency.times();
+        if self.one_in_max > 1 {
+            self.draws_evenly();
+        }
         self.kept.sort_by_key(|kept| kept.ns);
         let kept = &self.kept;
         let of = |share: f64| (kept.len() as f64 * share) as usize;
@@ -133,7 +172,7 @@ impl Distribution {
         Requests {
             unit: self.units.unit,
             deadline: self.units.deadline_ns.map(|ns| Deadline { ns, missed: self.missed }),
-            times: self.latency.times(),
+            times,
             began_before: self.began_before,
             under_way: self.under_way,
             abandoned: self.abandoned,

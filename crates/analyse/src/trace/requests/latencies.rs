@@ -25,6 +25,11 @@ impl Latencies {
         self.max = self.max.max(ns);
     }
 
+    /// None, but for the longest.
+    pub(super) fn emptied(&self) -> Self {
+        Self { max: self.max, ..Self::default() }
+    }
+
     pub(super) fn times(&self) -> u64 {
         self.times
     }

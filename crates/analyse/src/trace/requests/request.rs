@@ -23,6 +23,8 @@ pub(super) struct Request {
     pub(super) client: SocketEnds,
     pub(super) began: Ns,
     pub(super) kind: KindId,
+    /// It was drawn at random, of this many.
+    pub(super) one_in: u32,
     /// Who received it.
     pub(super) receiver: Slot,
     /// The most that is known of it, of those who turned to another.
@@ -52,10 +54,11 @@ pub(super) struct Held {
 }
 
 /// A request's parts, where stacks were taken of it, and who ended its waits.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Kept {
     pub(super) ns: Ns,
     pub(super) kind: KindId,
+    pub(super) one_in: u32,
     pub(super) parts: Box<[(Part, Ns)]>,
     pub(super) stacks: Box<[(Part, u32, Ns)]>,
     pub(super) held: Box<[Held]>,
@@ -70,6 +73,7 @@ impl Request {
             client,
             began,
             kind: None,
+            one_in: 1,
             receiver: front,
             left,
             front,

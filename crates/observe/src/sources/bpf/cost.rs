@@ -134,7 +134,7 @@ pub(super) fn ran(ebpf: &Ebpf, seen: Seen) -> InstrumentRuns {
     let cpus = of_cpus(ebpf).unwrap_or_default();
     let (calls, counted) =
         cpus.iter().fold((0, 0), |(calls, counted), cpu| (calls + cpu.timed, counted + cpu.calls));
-    let Seen { switches, wakes, samples, faults, sends, .. } = seen;
+    let Seen { switches, wakes, samples, faults, sends } = seen;
     InstrumentRuns { calls, counted, switches, wakes, samples, faults, sends, timed: None }
 }
 

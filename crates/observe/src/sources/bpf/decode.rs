@@ -37,7 +37,6 @@ pub(crate) struct Seen {
     pub(crate) samples: u64,
     pub(crate) faults: u64,
     pub(crate) sends: u64,
-    pub(crate) received: u64,
 }
 
 /// What the kernel half reports here.
@@ -87,7 +86,6 @@ impl Decoder {
             Event::Sampled { .. } => self.seen.samples += 1,
             Event::FaultSampled { .. } => self.seen.faults += 1,
             Event::Send { .. } => self.seen.sends += 1,
-            Event::Received { .. } => self.seen.received += 1,
             _ => {}
         }
         self.joiner.complete(&mut event);
@@ -121,6 +119,7 @@ impl Decoder {
                 let (of, rest): (&wire::OfEnds, _) = read(record)?;
                 Event::LeftOut { at, tid, ends: of.ends.into(), calls: calls(head, rest)? }
             }
+            Kind::Drawn => Event::Drawn { at, tid, one_in: 1 << (head.a & 31) },
             Kind::Start => Event::Start { at, tid },
             Kind::Exec => {
                 let (wire::Exec { entered, pid, old_tid, name, .. }, _) = read(record)?;

@@ -314,6 +314,7 @@ int sched_switch(u64 *ctx)
 			how = LEFT_STOPPED;
 		} else {
 			how = LEFT_BLOCKED;
+			out->at_left_out = 0;
 			struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(prev);
 			call = out->call;
 			if (off) {
@@ -597,8 +598,7 @@ int sock_send_length(u64 *ctx)
 	bool is_tcp = record.ends.protocol == IPPROTO_TCP && record.ends.remote_port;
 	if (is_tcp) {
 		bpf_probe_read_kernel(&key, sizeof(key), ctx);
-		/* A client that is of the tree is woken by it. */
-		if (unlikely(answers_left_out(key)) && !asks_itself)
+		if (unlikely(answers_left_out(thread, record.head.tid, key)))
 			return turns_to_left_out(thread, key, 0, now);
 	}
 	settle(thread, now);

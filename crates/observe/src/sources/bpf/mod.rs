@@ -291,7 +291,7 @@ impl Bpf {
             controller,
             threads: Threads::new(root),
             commands: Commands::default(),
-            left_out: LeftOut::new(watching.max_overhead),
+            left_out: LeftOut::new(watching),
             look_here: None,
             attached: BTreeSet::new(),
             at_end: None,
@@ -366,8 +366,8 @@ impl Bpf {
             let taken = self.drain.decoder.seen.faults;
             faults.keep(&mut self.ebpf, now, taken, || self.threads.busy_until(now));
         }
-        let (now, received) = (monotonic_ns(), self.drain.decoder.seen.received);
-        self.left_out.keep(&mut self.ebpf, now, received, || self.threads.busy_until(now));
+        let now = monotonic_ns();
+        self.left_out.keep(&mut self.ebpf, now, || self.threads.busy_until(now));
         // At the end there is no overhead left to save.
         if !last {
             let seen = self.drain.decoder.seen;

@@ -33,9 +33,6 @@ struct { MAP_UINT(type, BPF_MAP_TYPE_ARRAY); MAP_UINT(max_entries, 1); MAP_TYPE(
 /* How many have ended. */
 u64 connections_closed = 0;
 
-/* Whether a thread of the tree is known to be a client of another: both ends matter then. */
-u32 asks_itself = 0;
-
 /* Whether the tree has sent a query yet, and from which ports: one bit each. */
 u32 has_asked = 0;
 u64 asked_ports[1024] = {};
@@ -86,6 +83,18 @@ INLINE bool no_delay(struct tcp_sock *tcp)
 	return word >> __builtin_preserve_field_info(tcp->nonagle, 5) & TCP_NAGLE_OFF;
 }
 
+/* Notes a connection that was open before, with what TCP has counted of it by now. */
+__attribute__((noinline)) int note_found(u64 key, u32 tid, u64 now)
+{
+	struct tcp_sock *tcp = (void *)key;
+	struct connection found = { .began = now, .tid = tid, .how = BEGAN_FOUND };
+	found.sent = payload_sent(tcp, BEGAN_FOUND, TCP_ESTABLISHED);
+	found.received = payload_received(tcp);
+	found.retransmits = READ(tcp, total_retrans);
+	note_connection(key, &found);
+	return 0;
+}
+
 /* `before`: the state in which it closed; 0 for an open one. */
 __attribute__((noinline)) int tell_connection(u64 key, struct connection *connection, u64 now, u32 before)
 {
@@ -116,14 +125,18 @@ __attribute__((noinline)) int tell_connection(u64 key, struct connection *connec
 	return 0;
 }
 
-/* The tree asks on this connection: whom? */
+/* The tree asks on this connection: itself, if both ends have one address, and it listens there. */
 __attribute__((noinline)) int asks_on(u64 key)
 {
-	struct sock_common *common = __builtin_preserve_access_index(&((struct sock *)key)->__sk_common);
-	u16 port = READ(common, skc_dport);
-	struct listener listener = { .port = port >> 8 | (u16)(port << 8) };
+	struct ends ends = {};
 	if (asks_itself)
 		return 0;
+	read_ends((struct sock *)key, &ends);
+	u64 *local = (u64 *)ends.local, *remote = (u64 *)ends.remote;
+	if (local[0] != remote[0] || local[1] != remote[1])
+		return 0;
+	struct sock_common *common = __builtin_preserve_access_index(&((struct sock *)key)->__sk_common);
+	struct listener listener = { .port = ends.remote_port };
 	bool is_found = bpf_map_lookup_elem(&listeners, &listener);
 	listener.net = (u64)READ(common, skc_net.net);
 	if (is_found || bpf_map_lookup_elem(&listeners, &listener))
@@ -139,6 +152,8 @@ __attribute__((noinline)) int begins(u64 key, u32 state)
 		return 0;
 	u32 tid = number_of(task);
 	if (state == TCP_SYN_SENT) {
+		/* What was received after another had closed may stand there. */
+		arrives_no_more(key);
 		struct connection begun = { .began = bpf_ktime_get_ns(), .tid = tid, .how = BEGAN_OPENED };
 		note_connection(key, &begun);
 		return asks_on(key);
@@ -237,12 +252,7 @@ __attribute__((noinline)) int role_of(u64 key, u64 now)
 	u32 by = *tid;
 	listener.net = (u64)READ(common, skc_net.net);
 	bpf_map_update_elem(&listeners, &listener, &by, BPF_ANY);
-	struct tcp_sock *tcp = (void *)key;
-	struct connection found = { .began = now, .how = BEGAN_FOUND };
-	found.sent = payload_sent(tcp, BEGAN_FOUND, TCP_ESTABLISHED);
-	found.received = payload_received(tcp);
-	found.retransmits = READ(tcp, total_retrans);
-	note_connection(key, &found);
+	note_found(key, 0, now);
 	tell_established(key, BEGAN_ACCEPTED, now);
 	return ROLE_SERVES;
 }
@@ -267,12 +277,7 @@ __attribute__((noinline)) int sent_on(struct thread *thread, u64 key, u64 now)
 			connection->tid = tid;
 		return 0;
 	}
-	struct tcp_sock *tcp = (void *)key;
-	struct connection found = { .began = now, .tid = tid, .how = BEGAN_FOUND };
-	found.sent = payload_sent(tcp, BEGAN_FOUND, TCP_ESTABLISHED);
-	found.received = payload_received(tcp);
-	found.retransmits = READ(tcp, total_retrans);
-	note_connection(key, &found);
+	note_found(key, tid, now);
 	return asks_on(key);
 }
 

@@ -8,8 +8,7 @@
  * first bytes of it go along: user space makes a kind of them ("GET /orders") and drops them.
  *
  * Where requests are so many that to follow each would cost too much, chance decides when its first
- * byte is received. Of the others only their number is known, and that a thread turns to one from a
- * request that is followed, or may be.
+ * byte is received. The others are counted, and it is told when a thread turns to one.
  */
 #pragma once
 #include "objects.h"
@@ -33,7 +32,7 @@ struct arrival {
 };
 
 /* By the address of the socket: those on which the tree has received, and accepted ones. */
-struct { MAP_UINT(type, BPF_MAP_TYPE_LRU_HASH); MAP_UINT(max_entries, 16384); MAP_TYPE(key, u64); MAP_TYPE(value, struct arrival); } arrivals SEC(".maps");
+struct { MAP_UINT(type, BPF_MAP_TYPE_LRU_HASH); MAP_UINT(max_entries, 65536); MAP_TYPE(key, u64); MAP_TYPE(value, struct arrival); } arrivals SEC(".maps");
 
 /* Something has come in, on any connection of the host. */
 INLINE void has_arrived(u64 key)
@@ -46,19 +45,23 @@ INLINE void has_arrived(u64 key)
 		arrival->at = arrival->last;
 }
 
-/* A thread of the tree has sent on this connection. Whether that answers a request that is not
- * followed. */
-INLINE bool answers_left_out(u64 key)
+/* A thread of the tree has sent on this connection. It tells whether that answers a request that is
+ * not followed. Of a thread that did not receive that request it is not known that it works for it.
+ */
+INLINE bool answers_left_out(struct thread *thread, u32 tid, u64 key)
 {
 	struct arrival *arrival = bpf_map_lookup_elem(&arrivals, &key);
 	if (!arrival)
 		return 0;
+	u32 receiver = arrival->receiver;
 	arrival->receiver = 0;
+	if (!arrival->left_out || (receiver && receiver != tid))
+		thread->at_left_out = 0;
 	return arrival->left_out;
 }
 
-/* A thread works for a request that is not followed. Told once, until it turns to another; and of a
- * connection whose last request was followed. */
+/* A thread works for a request that is not followed. It is told once until the thread blocks or
+ * turns to another, and again where the connection's last request was followed. */
 __attribute__((noinline)) int turns_to_left_out(struct thread *thread, u64 key, u32 is_news, u64 now)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -73,14 +76,32 @@ __attribute__((noinline)) int turns_to_left_out(struct thread *thread, u64 key, 
 	return 0;
 }
 
-/* Chance decides whether a request that begins is followed. */
-INLINE bool is_left_out(struct cpu *cpu)
+/* Whether a thread of the tree is known to be a client of another. Then all are followed: a request
+ * has others in it, whose both ends matter. */
+u32 asks_itself = 0;
+
+/* Chance decides whether a request that begins is followed: one of 2^n. What stands for several is
+ * told as that. */
+__attribute__((noinline)) u32 is_left_out(struct thread *thread, u64 now)
 {
-	u64 *share = setting(SETTING_LEFT_OUT);
-	if (!share || !*share || bpf_get_prandom_u32() >= *share)
+	struct task_struct *task = bpf_get_current_task_btf();
+	u64 *halvings = setting(SETTING_HALVINGS);
+	struct cpu *cpu = this_cpu();
+	if (!thread || !cpu || !halvings)
 		return 0;
-	cpu->left_out++;
-	return 1;
+	u32 n = *halvings & 31;
+	if (asks_itself)
+		n = 0;
+	if (bpf_get_prandom_u32() & ((1u << n) - 1)) {
+		cpu->left_out++;
+		return 1;
+	}
+	cpu->followed++;
+	if (n) {
+		struct head drawn = HEAD(K_DRAWN, n, TID(thread, task), now);
+		EMIT(drawn);
+	}
+	return 0;
 }
 
 /* A connection is accepted: what comes in on it is new. */
@@ -144,6 +165,7 @@ __attribute__((noinline)) int tell_text(u32 tid, u32 bytes, u64 now)
 enum role { ROLE_UNKNOWN, ROLE_SERVES, ROLE_ASKS };
 
 int role_of(u64 key, u64 now);
+int asks_on(u64 key);
 
 INLINE bool has_lower_port(struct sock *sk)
 {
@@ -157,8 +179,7 @@ INLINE bool has_lower_port(struct sock *sk)
 __attribute__((noinline)) int is_received(struct thread *thread, u64 key, u32 bytes, u64 now)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct cpu *cpu = this_cpu();
-	if (!thread || !cpu)
+	if (!thread)
 		return 0;
 	struct received_record record = { .head = HEAD(K_RECEIVED, 0, TID(thread, task), now), .bytes = bytes };
 	struct arrival *known = bpf_map_lookup_elem(&arrivals, &key);
@@ -179,20 +200,25 @@ __attribute__((noinline)) int is_received(struct thread *thread, u64 key, u32 by
 	} else {
 		struct arrival first = { .receiver = record.head.tid };
 		bpf_map_update_elem(&arrivals, &key, &first, BPF_ANY);
-		known = bpf_map_lookup_elem(&arrivals, &key);
-		if (!known)
-			return 0;
 	}
 	thread->received_on = key;
 	u32 role = role_of(key, now);
 	/* Of two ends the lower port serves, as a rule. */
 	if (role == ROLE_UNKNOWN && (accepted || has_lower_port((struct sock *)key)))
 		role = ROLE_SERVES;
-	bool was_left_out = known->left_out;
-	if (role == ROLE_SERVES && begins && bytes)
-		known->left_out = is_left_out(cpu);
-	if (known->left_out)
-		return turns_to_left_out(thread, key, !was_left_out, now);
+	if (role == ROLE_UNKNOWN)
+		asks_on(key);
+	/* Its place may be another's by now. */
+	known = bpf_map_lookup_elem(&arrivals, &key);
+	if (known) {
+		bool was_left_out = known->left_out;
+		if (role != ROLE_SERVES)
+			known->left_out = 0;
+		else if (begins && bytes)
+			known->left_out = is_left_out(thread, now);
+		if (known->left_out)
+			return turns_to_left_out(thread, key, !was_left_out, now);
+	}
 	thread->at_left_out = 0;
 	record.cpu = bpf_get_smp_processor_id();
 	read_ends((struct sock *)key, &record.ends);

@@ -142,6 +142,8 @@ enum kind {
 	 * sent there.
 	 */
 	K_LEFT_OUT = 46,
+	/* a: n; the request that the thread receives next, at the same time, was drawn of 2^n. */
+	K_DRAWN = 47,
 	/* In the ring `stacks`, like all below. a: mode. */
 	K_SAMPLE_STACK = 64,
 	K_WAIT_STACK = 65,
@@ -225,8 +227,8 @@ enum setting {
 	SETTING_CALLS_OFF = 2,
 	/* Set by the kernel half: lost samples of counters. */
 	SETTING_LOST_COUNTED = 3,
-	/* Set by user space: the share of requests that are not followed, of 2^32. */
-	SETTING_LEFT_OUT = 4,
+	/* Set by user space: of 2^n requests one is followed; up to 31. */
+	SETTING_HALVINGS = 4,
 };
 
 #define SETTINGS 5
@@ -621,6 +623,8 @@ struct cpu {
 	u32 asked_pause;
 	/* Requests that began and are not followed (`received.h`). */
 	u64 left_out;
+	/* Requests that began and are followed. */
+	u64 followed;
 };
 
 /* The files of which it is counted what processes read and wrote. */
@@ -1029,7 +1033,8 @@ AT(cpu, disk_requests, 128);
 AT(cpu, asked, 136);
 AT(cpu, asked_pause, 140);
 AT(cpu, left_out, 144);
-SIZE(cpu, 152);
+AT(cpu, followed, 152);
+SIZE(cpu, 160);
 AT(file_key, ino, 0);
 AT(file_key, dev, 8);
 AT(file_key, generation, 12);

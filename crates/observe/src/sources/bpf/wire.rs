@@ -121,6 +121,8 @@ layout! {
         /// A thread works for a request that is not followed: it received on this connection, or
         /// sent there.
         LeftOut = 46,
+        /// a: n; the request that the thread receives next, at the same time, was drawn of 2^n.
+        Drawn = 47,
         /// In the ring `stacks`, like all below. a: mode.
         SampleStack = 64,
         WaitStack = 65,
@@ -204,10 +206,10 @@ layout! {
         CallsOff = 2,
         /// Set by the kernel half: lost samples of counters.
         LostCounted = 3,
-        /// Set by user space: the share of requests that are not followed, of 2^32.
-        LeftOut = 4,
+        /// Set by user space: of 2^n requests one is followed; up to 31.
+        Halvings = 4,
     }
-    const SETTINGS: u32 = Setting::LeftOut as u32 + 1;
+    const SETTINGS: u32 = Setting::Halvings as u32 + 1;
 
     struct Head as head {
         at: u64,
@@ -581,6 +583,8 @@ layout! {
         asked_pause: u32,
         /// Requests that began and are not followed (`received.h`).
         left_out: u64,
+        /// Requests that began and are followed.
+        followed: u64,
     }
 
     /// The files of which it is counted what processes read and wrote.

@@ -79,14 +79,15 @@ fn each_destination_gets_each_result_once() {
 
 #[test]
 fn a_lease_is_of_one_and_ends() {
+    const NOW: u64 = 3_600_100;
     let place = Place::new();
     let mut store = with_results(&place, 2);
     seal(&mut store, "a", 9, 10);
-    let mine = batch(&mut store, "a", 100);
-    assert_eq!(leased(&mut store, "a", 101), Lease::Wait(100 + LEASE));
+    let mine = batch(&mut store, "a", NOW);
+    assert_eq!(leased(&mut store, "a", NOW + 1), Lease::Wait(NOW + LEASE));
     // Who looked at the clock before, and had to wait for the store then.
-    assert_eq!(leased(&mut store, "a", 99), Lease::Wait(100 + LEASE));
-    let taken = batch(&mut store, "a", 100 + LEASE);
+    assert_eq!(leased(&mut store, "a", NOW - 1), Lease::Wait(NOW + LEASE));
+    let taken = batch(&mut store, "a", NOW + LEASE);
     // It is the same, whoever sends it.
     assert_eq!(taken, mine);
     // The clock was set back by an hour: its lease would be too long.

@@ -299,5 +299,6 @@ pub(crate) fn variant(event: &Event) -> &'static str {
         Event::Received { .. } => "Received",
         Event::RequestKind { .. } => "RequestKind",
         Event::LeftOut { .. } => "LeftOut",
+        Event::Drawn { .. } => "Drawn",
     }
 }
