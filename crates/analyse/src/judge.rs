@@ -93,6 +93,7 @@ pub fn diagnose(evidence: &Evidence<'_>) -> Diagnosis {
         limits: group_limits::of(evidence),
         doubts: doubts::of(evidence),
         findings: Vec::new(),
+        base_rate: None,
         explained: Seen::Absent,
         probed: None,
         ruled_out: Vec::new(),
@@ -111,6 +112,7 @@ pub fn diagnose(evidence: &Evidence<'_>) -> Diagnosis {
     }
     let (findings, little) = rank::ranked(evidence, found);
     diagnosis.explained = explained::of(evidence, &findings);
+    diagnosis.base_rate = rank::base_rate(evidence, &findings);
     diagnosis.findings = findings;
     diagnosis.ruled_out.extend(little);
     diagnosis

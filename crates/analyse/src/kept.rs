@@ -78,6 +78,7 @@ fn older(
     let rows = |rows: Seen<Vec<RuledOutRow>>| rows.value().cloned().unwrap_or_default();
     Diagnosis {
         findings: findings.iter().map(|row| finding(row, whole_ns)).collect(),
+        base_rate: None,
         ruled_out: rows(ruled_out)
             .into_iter()
             .map(|row| (cause(&row.cause), sentence(&row.why).into()))
@@ -100,6 +101,7 @@ fn finding(row: &FindingRow, whole_ns: Ns) -> Finding {
         queued_ns: 0,
         shared: row.shared,
         learnt: row.structure_ns.zip(row.expected_ns).map(|(structure, expected_ns)| Learnt {
+            beside_own_ns: 0,
             structure,
             expected_ns,
             families: row.families.unwrap_or_default(),
@@ -177,6 +179,7 @@ mod tests {
         }];
         run.waits = vec![samples::wait(State::Lock, model::WaitTarget::TimeLimit, &[])];
         KeptRun {
+            base_rate: None,
             run,
             findings,
             ruled_out: Seen::Value(vec![RuledOutRow {

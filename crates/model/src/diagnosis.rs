@@ -5,7 +5,7 @@
 
 use crate::costs::Operation;
 use crate::explained::{ExplainedBy, Explanation};
-use crate::finding::{CauseName, Finding, RowRef};
+use crate::finding::{BaseRate, CauseName, Finding, RowRef};
 use crate::probe::Probed;
 use crate::requests::Requests;
 use crate::ruled_out::RuledOut;
@@ -48,6 +48,10 @@ pub struct Diagnosis {
     /// Causes that it shows; what saves most comes first. A cause that another one explains is
     /// named there only.
     pub findings: Vec<Finding>,
+    /// What was saved of other programs of which nothing was found, where nothing is found of this
+    /// one. None of a window, and in older results.
+    #[serde(default)]
+    pub base_rate: Option<BaseRate>,
     /// What of the time each of them explains, and what the rest is. Older results lack it.
     #[serde(default)]
     pub explained: Seen<Explanation>,

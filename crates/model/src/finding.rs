@@ -91,11 +91,32 @@ pub struct Saving {
 pub struct Learnt {
     /// What the structure of the run allows.
     pub structure: Interval,
+    /// All of the time that is not the program's own computing, which may go as well. 0 in older
+    /// results.
+    #[serde(default)]
+    pub beside_own_ns: Ns,
     /// The mean of what is expected.
     pub expected_ns: Ns,
-    /// The families of programs with this cause whose changes were measured; 0 where they are too
-    /// few, and those of all causes stand for them.
+    /// Measured families of programs of which this cause was said first. Those of other causes are
+    /// in it as well: the fewer these are, the more.
     pub families: u64,
+}
+
+/// What was saved of measured programs of which dwell found no cause, by the changes that their
+/// authors knew: a base rate, no finding of this run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BaseRate {
+    /// Four of five programs of other families save a part of the wall clock between these, if
+    /// there is something to change.
+    pub ns: Interval,
+    /// The mean.
+    pub expected_ns: Ns,
+    /// Families of programs of which nothing was found although there was something to change.
+    /// Those of which something was found are in the interval as well, each with less weight.
+    pub families: u64,
+    /// Families of programs of which nothing was found that had nothing to change.
+    pub healthy: u64,
 }
 
 impl Saving {

@@ -6,6 +6,7 @@
 use crate::coverage::Interval;
 use crate::diagnosis::Diagnosis;
 use crate::explained::Explained;
+use crate::finding::BaseRate;
 use crate::prediction::Prediction;
 use crate::profile::Profile;
 use crate::run::{Address, FindingRow, OpenQuestionRow, RuledOutRow, Run};
@@ -59,6 +60,9 @@ pub struct Found {
 pub struct FindingsInWords {
     /// Causes, with the saving of each fix; what saves most comes first.
     pub findings: Vec<FindingRow>,
+    /// What was saved of other programs of which nothing was found, where nothing is found here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base_rate: Option<BaseRate>,
     /// Causes that were looked for and are not there.
     pub ruled_out: Vec<RuledOutRow>,
     /// Causes that could not be looked for.
@@ -80,6 +84,11 @@ pub struct KeptRun {
     /// Causes found, with what each change saves; what saves most comes first.
     #[serde(default)]
     pub findings: Seen<Vec<FindingRow>>,
+    /// What was saved of measured programs of which dwell found nothing either, by the changes that
+    /// their authors knew: a base rate, no finding. Absent where something was found, and of a
+    /// window.
+    #[serde(default)]
+    pub base_rate: Option<BaseRate>,
     /// Causes that were looked for and are not there, in words.
     #[serde(default)]
     pub ruled_out: Seen<Vec<RuledOutRow>>,

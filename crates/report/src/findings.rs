@@ -51,6 +51,7 @@ pub fn in_words(result: &RunResult) -> FindingsInWords {
     let unseen = diagnosis.unavailable.iter();
     FindingsInWords {
         findings,
+        base_rate: diagnosis.base_rate,
         ruled_out: ruled_out
             .map(|(cause, why)| row(cause, why_not(why, JSON), why.threshold.as_ref().and_then(threshold)))
             .collect(),

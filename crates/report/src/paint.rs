@@ -192,7 +192,7 @@ impl Line {
         for word in chars.split_inclusive(|(_, char)| *char == ' ') {
             let wide: usize =
                 word.iter().filter(|(_, char)| *char != ' ').map(|(_, char)| char_width(*char)).sum();
-            let mut broken = used > indent && used + wide > columns;
+            let mut broken = wide > 0 && used > indent && used + wide > columns;
             for (ink, char) in word {
                 if broken || (used + char_width(*char) > columns && *char != ' ') {
                     lines.push(std::mem::replace(&mut line, Line::new(look).pad_to(indent)));
@@ -302,6 +302,14 @@ mod tests {
             Line::new(LOOK).add(Ink::Bold, "it took a rather long time of about ").glued(Ink::Dim, "12 ms");
         let lines = line.add(Ink::Plain, " in all").wrap(2);
         assert_eq!(text(&lines), ["it took a rather long time of about", "  12 ms in all"]);
+    }
+
+    #[test]
+    fn blanks_before_what_is_wrapped_begin_no_line() {
+        let line = Line::new(LOOK).add(Ink::Plain, &"x".repeat(39)).add(Ink::Plain, "   ");
+        let lines = line.glued(Ink::Dim, "dwell explain").wrap(4);
+        let texts: Vec<String> = lines.iter().map(Line::render).collect();
+        assert_eq!(texts, ["x".repeat(39), "    dwell explain".to_owned()]);
     }
 
     #[test]

@@ -7,18 +7,23 @@
 //! third of the time at the finding's place to all of that.
 
 use super::{Case, Condition, OUTSIDE};
-use analyse::judge::measured::{MeasuredChange, MeasuredChanges, SavedOf};
+use analyse::judge::measured::{Allowed, MeasuredChange, MeasuredChanges, NOTHING, Truth};
 use analyse::lab::{OF_CODE, OF_OTHERS, score};
 use anyhow::{Context, Result, bail, ensure};
 use golden::Case as Recorded;
+use model::coverage::Interval;
 use model::finding::SavingBasis;
 use model::run::FindingRow;
-use model::{RunResult, Seen};
+use model::{Finding, FindingsInWords, RunResult};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 
+/// How recordings were made.
+const PARTS: [&str; 4] = ["quiet-bpf", "busy-bpf", "quiet-perf", "busy-perf"];
+/// The row of programs that have nothing to change.
+const HEALTHY: &str = "healthy";
 /// An interval score that is worse by this, in parts of the wall clock, is worse.
 const WORSE: f64 = 0.02;
 
@@ -32,21 +37,56 @@ struct Judged {
     right: bool,
     /// None where the finding is not the right one, or no place is asked for.
     place: Option<bool>,
+    outcome: Outcome,
     saving: Option<Saving>,
     /// Its findings, with what is true of them.
     changes: Vec<MeasuredChange>,
 }
 
-/// A saving that was measured, and what was predicted.
+/// A saving that was measured, and what was predicted; nothing is saved of a healthy program.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Saving {
     saved: f64,
-    /// None where the cause was not found, or its saving is not known.
+    /// What the page says: of the first finding, or of programs of which nothing was found. None
+    /// where it says nothing, which is scored as if nothing would be saved.
     predicted: Option<(f64, f64)>,
     held: bool,
     score: f64,
+    /// As the page's, but nothing is predicted where the cause is not among the findings.
+    strict: f64,
     of_wall: f64,
     of_place: f64,
+    of_any: f64,
+}
+
+/// How right the first finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Outcome {
+    RightFirst,
+    RightLater,
+    HotCodeFirst,
+    OtherFirst,
+    Nothing,
+}
+
+impl Outcome {
+    const ALL: [(Outcome, &'static str); 5] = [
+        (Outcome::RightFirst, "right first"),
+        (Outcome::RightLater, "right later"),
+        (Outcome::HotCodeFirst, "hot-code first"),
+        (Outcome::OtherFirst, "another first"),
+        (Outcome::Nothing, "nothing found"),
+    ];
+
+    fn of(first: Option<&FindingRow>, right: bool, later: bool) -> Self {
+        match first {
+            Some(_) if right => Outcome::RightFirst,
+            Some(_) if later => Outcome::RightLater,
+            Some(row) if row.cause == OF_CODE => Outcome::HotCodeFirst,
+            Some(_) => Outcome::OtherFirst,
+            None => Outcome::Nothing,
+        }
+    }
 }
 
 /// The verb.
@@ -119,7 +159,7 @@ fn judged(cases: &[Case], names: &[&str]) -> Result<Vec<Judged>> {
             let Some((case, condition, path)) = todo.get(at) else { return Ok(done) };
             let measured = measured[&*case.facts.family];
             let recorded = Recorded::judged_by(measured, path).with_context(|| format!("{path:?}"))?;
-            done.push((at, judge(case, condition, recorded.result())));
+            done.push((at, judge(case, condition, measured, recorded.result())));
         }
     };
     let parts = std::thread::scope(|scope| {
@@ -134,75 +174,98 @@ fn judged(cases: &[Case], names: &[&str]) -> Result<Vec<Judged>> {
     Ok(all.into_iter().map(|(_, judged)| judged).collect())
 }
 
-fn judge(case: &Case, condition: &Condition, result: &RunResult) -> Judged {
-    let findings = report::in_words(result).findings;
-    let claims: Vec<&FindingRow> = findings
-        .iter()
-        .filter(|row| !(condition.busy && row.cause == OF_OTHERS && !accepts(case, row)))
-        .collect();
-    let first = claims.first().copied();
-    // Of a cause that is not in the catalogue no saving can be predicted.
+fn judge(case: &Case, condition: &Condition, measured: &MeasuredChanges, result: &RunResult) -> Judged {
+    let FindingsInWords { findings, base_rate, .. } = report::in_words(result);
+    let is_claim = |row: &FindingRow| !condition.busy || row.cause != OF_OTHERS || accepts(case, row);
+    let claims: Vec<(&FindingRow, &Finding)> =
+        findings.iter().zip(&result.diagnosis.findings).filter(|(row, _)| is_claim(row)).collect();
+    let first = claims.first().map(|(row, _)| *row);
     let is_outside = case.facts.causes.iter().any(|cause| cause == OUTSIDE);
+    let own = claims.iter().map(|(row, _)| *row).find(|row| accepts(case, row));
     let right = match (case.is_healthy(), is_outside) {
-        (true, _) => claims.iter().all(|row| row.cause == OF_CODE),
+        (true, _) => claims.iter().all(|(row, _)| row.cause == OF_CODE),
         (_, true) => first.is_none(),
         _ => first.is_some_and(|row| accepts(case, row)),
     };
     let at_place =
         |row: &FindingRow| case.facts.place.iter().any(|text| texts(row).any(|said| said.contains(text)));
     let is_asked = right && !case.facts.place.is_empty();
-    let changes = changes(case, condition, &claims, result);
+    let saved = if case.is_healthy() { Some(0.0) } else { case.saved(condition).map(|[saved, ..]| saved) };
+    let wall = result.run.wall_ns.max(1) as f64;
+    let parts = |ns: Interval| (ns.lo as f64 / wall, ns.hi as f64 / wall);
+    let predicted_of =
+        |row: &FindingRow| row.saving_ns.value().filter(|_| row.saves_wall()).map(|ns| parts(*ns));
     Judged {
-        changes,
+        changes: changes(case, condition, &claims, result),
         case: case.name.clone(),
         condition: condition.file().trim_end_matches(".dwell").to_owned(),
         first: first.map_or("-", |row| &*row.cause).to_owned(),
         right,
         place: first.filter(|_| is_asked).map(at_place),
-        saving: case.saved(condition).filter(|_| !is_outside).map(|[saved, ..]| {
-            let own = claims.iter().find(|row| accepts(case, row));
-            let wall = result.run.wall_ns.max(1) as f64;
-            let predicted = own.and_then(|row| match &row.saving_ns {
-                Seen::Value(ns) if row.saves_wall() => Some((ns.lo as f64 / wall, ns.hi as f64 / wall)),
-                _ => None,
-            });
-            let share = own.or(first.as_ref()).map_or(0.0, |row| row.share.hi);
+        outcome: Outcome::of(first, right, own.is_some()),
+        saving: saved.map(|saved| {
+            // Beside loops that are there on purpose, the first finding may be about these.
+            let said = first.or(findings.first()).and_then(predicted_of);
+            let predicted = said.or(base_rate.map(|rate| parts(rate.ns)));
+            let share = own.or(first).map_or(0.0, |row| row.share.hi);
             let of = |(lo, hi): (f64, f64)| score((lo, hi), saved);
             Saving {
                 saved,
                 predicted,
                 held: predicted.is_some_and(|(lo, hi)| (lo..=hi).contains(&saved)),
-                score: of(predicted.unwrap_or((0.0, 0.0))),
+                score: of(predicted.unwrap_or_default()),
+                strict: of(own.and_then(predicted_of).unwrap_or_default()),
                 of_wall: of((1.0 / 3.0, 1.0)),
                 of_place: of((share / 3.0, share)),
+                of_any: of(measured.of_any()),
             }
         }),
     }
 }
 
-/// What can be learnt of each claim. A second cause that is there as well is right, but what was
-/// measured is not its saving; and of one cause in one run, the first.
+/// What can be learnt of each claim, or of there being none. A second cause that is there as well
+/// is right, but what was measured is not its saving; and of one cause in one run, the first.
 fn changes(
     case: &Case,
     condition: &Condition,
-    claims: &[&FindingRow],
+    claims: &[(&FindingRow, &Finding)],
     result: &RunResult,
 ) -> Vec<MeasuredChange> {
-    let saved = case.saved(condition).map(|[saved, ..]| saved);
+    let saved = case.saved(condition).map(|[saved, ..]| saved).filter(|_| !case.is_healthy());
     let wall = result.run.wall_ns.max(1) as f64;
+    let truth = |right: bool| match (right, case.is_healthy()) {
+        (true, _) => Truth::Right,
+        (false, true) => Truth::Healthy,
+        (false, false) => Truth::Wrong,
+    };
     let mut seen = BTreeSet::new();
-    let one = |row: &&FindingRow| {
-        let structure = row.structure_ns.filter(|_| row.saves_wall() && accepts(case, row));
-        let structure = structure.map(|ns| (ns.lo as f64 / wall, ns.hi as f64 / wall));
+    let one = |(at, (row, finding)): (usize, &(&FindingRow, &Finding))| {
+        let learnt = finding.saving.value().and_then(|saving| saving.learnt).filter(|_| accepts(case, row));
         MeasuredChange {
             cause: row.cause.clone(),
             known: SavingBasis::named(&row.known).unwrap_or(SavingBasis::Assumed),
             family: case.facts.family.clone(),
-            right: accepts(case, row) || case.facts.also.contains(&row.cause),
-            saved: structure.zip(saved).map(|(structure, saved)| SavedOf { structure, saved }),
+            first: at == 0,
+            truth: truth(accepts(case, row) || case.facts.also.contains(&row.cause)),
+            allowed: learnt.map(|learnt| Allowed {
+                place: learnt.structure.hi as f64 / wall,
+                beside_own: learnt.beside_own_ns as f64 / wall,
+            }),
+            saved: saved.filter(|_| at == 0 || accepts(case, row)),
         }
     };
-    claims.iter().filter(|row| seen.insert(row.cause.clone())).map(one).collect()
+    if claims.is_empty() {
+        return vec![MeasuredChange {
+            cause: NOTHING.to_owned(),
+            known: SavingBasis::Assumed,
+            family: case.facts.family.clone(),
+            first: true,
+            truth: truth(false),
+            allowed: None,
+            saved,
+        }];
+    }
+    claims.iter().enumerate().filter(|(_, (row, _))| seen.insert(row.cause.clone())).map(one).collect()
 }
 
 fn accepts(case: &Case, row: &FindingRow) -> bool {
@@ -274,13 +337,16 @@ fn stable(all: &[Judged]) -> String {
 fn totals(cases: &[Case], all: &[Judged]) -> String {
     let of_name: BTreeMap<&str, &Case> = cases.iter().map(|case| (&*case.name, case)).collect();
     let case = |one: &Judged| of_name[&*one.case];
-    let head = ["", "recordings", "first right", "place", "held", "score", "wall", "place/3"];
+    let head =
+        ["", "recordings", "first right", "place", "held", "score", "strict", "any", "wall", "place/3"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     let mut add = |name: &str, of: &[&Judged]| {
         if of.is_empty() {
             return;
         }
-        let savings: Vec<Saving> = of.iter().filter_map(|one| one.saving).collect();
+        // Healthy programs stand apart.
+        let scored = of.iter().filter(|one| name == HEALTHY || !case(one).is_healthy());
+        let savings: Vec<Saving> = scored.filter_map(|one| one.saving).collect();
         let share =
             |count: usize, all: usize| if all == 0 { "-".to_owned() } else { format!("{count}/{all}") };
         let mean = |of: fn(&Saving) -> f64| match savings.len() {
@@ -295,6 +361,8 @@ fn totals(cases: &[Case], all: &[Judged]) -> String {
             share(places.iter().filter(|place| **place).count(), places.len()),
             share(savings.iter().filter(|saving| saving.held).count(), savings.len()),
             mean(|saving| saving.score),
+            mean(|saving| saving.strict),
+            mean(|saving| saving.of_any),
             mean(|saving| saving.of_wall),
             mean(|saving| saving.of_place),
         ]);
@@ -303,8 +371,8 @@ fn totals(cases: &[Case], all: &[Judged]) -> String {
     add("all", &those(&|_| true));
     add("of a report", &those(&|one| case(one).facts.report.is_some()));
     add("with a cause", &those(&|one| !case(one).is_healthy()));
-    add("healthy", &those(&|one| case(one).is_healthy()));
-    for part in ["quiet-bpf", "busy-bpf", "quiet-perf", "busy-perf"] {
+    add(HEALTHY, &those(&|one| case(one).is_healthy()));
+    for part in PARTS {
         add(part, &those(&|one| one.condition.ends_with(part)));
     }
     let mut causes: Vec<&String> = cases.iter().flat_map(|case| case.facts.causes.first()).collect();
@@ -321,12 +389,32 @@ fn totals(cases: &[Case], all: &[Judged]) -> String {
         all.len()
     };
     format!(
-        "{}\n{} cases of {} families; {}\n",
+        "{}\n{}\n{} cases of {} families; {}\n",
         workshop::table::layout(&rows, false),
+        by_outcome(&all.iter().filter(|one| !case(one).is_healthy()).collect::<Vec<_>>()),
         cases.len(),
         families(""),
         stable(all)
     )
+}
+
+/// What each outcome adds to the score of programs that have something to change: how many
+/// recordings, their mean, and their part of the whole mean, by what was recorded.
+fn by_outcome(slow: &[&Judged]) -> String {
+    let head = std::iter::once("").chain(PARTS).map(str::to_owned).collect();
+    let mut rows: Vec<Vec<String>> = vec![head];
+    for (outcome, name) in Outcome::ALL {
+        let cell = |part: &&str| {
+            let of_part = slow.iter().filter(|one| one.condition.ends_with(part));
+            let scored: Vec<_> = of_part.filter_map(|one| Some((one.outcome, one.saving?.score))).collect();
+            let of = scored.iter().filter(|(of, _)| *of == outcome);
+            let (count, sum) = of.fold((0, 0.0), |(count, sum), (_, score)| (count + 1, sum + score));
+            let (mean, part) = (sum / f64::from(count.max(1)), sum / scored.len().max(1) as f64);
+            if count == 0 { "-".to_owned() } else { format!("{count} x {mean:.2} = {part:.2}") }
+        };
+        rows.push(std::iter::once(name.to_owned()).chain(PARTS.iter().map(cell)).collect());
+    }
+    workshop::table::layout(&rows, false)
 }
 
 #[cfg(test)]
@@ -340,7 +428,7 @@ mod tests {
         let worse = worse(&fs::read_to_string(committed()).expect("corpus/score.txt"), &all);
         assert!(worse.is_empty(), "{}", worse.join("\n"));
         let readme = fs::read_to_string(workshop::shell::root().join("README.md")).expect("README.md");
-        for part in ["-quiet-bpf", "-busy-bpf", "-quiet-perf", "-busy-perf"] {
+        for part in PARTS {
             let of: Vec<bool> =
                 all.iter().filter(|one| one.condition.ends_with(part)).map(|one| one.right).collect();
             let right = format!("| {} of {} |", of.iter().filter(|right| **right).count(), of.len());
@@ -357,13 +445,16 @@ mod tests {
             right,
             place: None,
             changes: Vec::new(),
+            outcome: Outcome::of(None, right, false),
             saving: Some(Saving {
                 saved: 0.5,
                 predicted: None,
                 held: false,
                 score,
+                strict: score,
                 of_wall: 1.0,
                 of_place: 1.0,
+                of_any: 1.0,
             }),
         };
         let before = table(&[of(true, 0.50)]);

@@ -1,54 +1,85 @@
 //! What changes of other programs were measured to save, and what follows from it for a finding:
-//! how likely its cause is the one to change, and how much of what the structure allows goes.
+//! how likely its cause is the one to change, and how much its change saves.
 //!
-//! `measured.txt` has a line for each finding in the recordings of `corpus/`, which `cargo xtask
-//! score --learn` writes: the cause, the family of the program, whether a change of this cause was
-//! the one that helped, and for those the interval that the structure allowed and what was saved.
-//! Nothing else is fitted. Each family counts the same, however often it was recorded.
+//! `measured.txt` has a line for each finding in the recordings of `corpus/`, and one for each
+//! recording without any; `cargo xtask score --learn` writes it. Each family of programs counts the
+//! same, however often it was recorded.
 //!
-//! An interval reaches from the tenth to the ninetieth percentile of where savings lay, relative
-//! to what the structure allowed, after V. Vovk, A. Gammerman and G. Shafer, "Algorithmic Learning
-//! in a Random World" (2005): for a program of another family, four savings of five lie within. Of
-//! a cause with too few families, those of all causes stand for it.
+//! A run says in two ways what may go: what the structure allows at the finding's place, and all
+//! that is not the program's own computing, since with an operation goes what the kernel does for
+//! it, what it waits for and the code around it. Where the two agree, savings lay close to them;
+//! where they differ, anywhere between. So a saving is measured from the middle of the two, in
+//! their distance. These residuals of all causes together are one distribution.
+//!
+//! A finding may be wrong. With what is left of the likelihood that a cause is the one to change
+//! where it stands first, its interval is that of all programs, whatever was said of them, those
+//! of which this was said first more than others: the base rate. Where no cause is found, that is
+//! all there is.
+//!
+//! An interval reaches from the tenth to the ninetieth percentile of this mixture: four savings of
+//! five of programs of another family lie within. These two quantiles are also the best that there
+//! are by the interval score with an alpha of a fifth (T. Gneiting and A. Raftery, "Strictly proper
+//! scoring rules, prediction, and estimation", 2007), by which the corpus is scored.
 
 use model::Ns;
 use model::coverage::Interval;
-use model::finding::{Learnt, SavingBasis};
-use std::collections::BTreeMap;
+use model::finding::{BaseRate, Learnt, SavingBasis};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::LazyLock;
 
-/// A cause with this many families is judged by its own.
-const FAMILIES_MIN: usize = 8;
 /// The part of savings below an interval, and of those above.
 const BELOW: f64 = 0.1;
-/// What is divided by is no less, in parts of the wall clock: smaller savings are not measured.
-const LEAST: f64 = 0.02;
-/// A cause of which nothing is known is taken as found in this many families, and right in half.
+/// What the two ways to know a saving differ by at least, in parts of the wall clock: neither is
+/// known better.
+const APART: f64 = 0.2;
+/// A cause is taken as found in this many families more, right in as many of them as causes are.
 const PRIOR_FAMILIES: f64 = 2.0;
+/// In a base rate a program of which the same was said counts for itself and this many others.
+const ALIKE: f64 = 3.0;
+/// A wall clock in whose parts shares are told.
+const PARTS: Ns = 1_000_000_000;
+/// In the place of a cause, where nothing was found.
+pub const NOTHING: &str = "-";
 
-/// A finding whose truth is known.
+/// A finding whose truth is known, or that nothing was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MeasuredChange {
-    /// The cause, by its ID.
+    /// The cause, by its ID, or [`NOTHING`].
     pub cause: String,
     /// How the part that goes was known: what is counted is told apart from what is assumed.
     pub known: SavingBasis,
     /// Programs that are slow in one way by one mistake of design.
     pub family: String,
-    /// Whether a change of this cause is what helped.
-    pub right: bool,
-    /// What the structure of the run allowed and what was saved, in parts of the wall clock.
-    pub saved: Option<SavedOf>,
+    /// Whether no finding stood above it.
+    pub first: bool,
+    /// What is true of it.
+    pub truth: Truth,
+    /// What could go by the structure of the run, where that was known.
+    pub allowed: Option<Allowed>,
+    /// What the change that helped saved, in parts of the wall clock: of a finding that was right,
+    /// and of what was said first.
+    pub saved: Option<f64>,
 }
 
-/// A saving that was measured beside what was thought possible, in parts of the wall clock.
+/// What is true of a finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Truth {
+    /// A change of this cause is what helped.
+    Right,
+    /// Another one is.
+    Wrong,
+    /// There was nothing to change.
+    Healthy,
+}
+
+/// What may go, known in two ways, in parts of the wall clock.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SavedOf {
-    /// Least and most of what the structure allowed.
-    pub structure: (f64, f64),
-    /// What was saved.
-    pub saved: f64,
+pub struct Allowed {
+    /// At most, by what is at the finding's place.
+    pub place: f64,
+    /// All that is not the program's own computing.
+    pub beside_own: f64,
 }
 
 /// All of them.
@@ -57,21 +88,43 @@ pub struct MeasuredChanges {
     all: Vec<MeasuredChange>,
     /// What follows from them for each cause, by its ID and how its saving was known.
     causes: BTreeMap<(String, SavingBasis), OfCause>,
-    /// Savings of all causes.
-    places: Places,
+    /// How likely any cause is the one to change where it stands first.
+    right: f64,
+    /// Where savings lay, from the middle of what may go, in the distance of its two ends.
+    residuals: Vec<Weighed>,
+    /// What was saved of each program, with the cause that was said first.
+    saved: Vec<(String, Weighed)>,
 }
 
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct OfCause {
+    /// How likely it is the one to change, wherever it stands.
     belief: f64,
-    places: Places,
+    /// The same where it stands first and there is something to change.
+    first: f64,
+    /// Families of which it was said first whose change was measured.
+    families: u64,
 }
 
-/// Where savings lay, each with its weight: in order.
-#[derive(Debug, Clone, Default, PartialEq)]
-struct Places {
-    families: usize,
-    all: Vec<(f64, f64)>,
+/// A value with its weight.
+type Weighed = (f64, f64);
+
+impl Allowed {
+    fn middle(self) -> f64 {
+        self.place.midpoint(self.beside_own)
+    }
+
+    fn apart(self) -> f64 {
+        APART + (self.place - self.beside_own).abs()
+    }
+
+    fn residual_of(self, saved: f64) -> f64 {
+        (saved - self.middle()) / self.apart()
+    }
+
+    fn saved_at(self, residual: f64) -> f64 {
+        (self.middle() + residual * self.apart()).clamp(0.0, 1.0)
+    }
 }
 
 impl MeasuredChanges {
@@ -84,18 +137,38 @@ impl MeasuredChanges {
 
     /// What follows from these.
     pub fn of(all: Vec<MeasuredChange>) -> Self {
-        let mut causes = BTreeMap::<(&str, SavingBasis), Vec<&MeasuredChange>>::new();
-        for one in &all {
-            causes.entry((&one.cause, one.known)).or_default().push(one);
-        }
-        let of_cause = |of: &Vec<&MeasuredChange>| OfCause {
-            belief: belief(of),
-            places: Places::of(of.iter().copied()),
+        let slow_first = |one: &&MeasuredChange| one.first && one.truth != Truth::Healthy;
+        let is_right = |one: &MeasuredChange| f64::from(u8::from(one.truth == Truth::Right));
+        let rights = |of: &mut dyn Iterator<Item = &MeasuredChange>| {
+            let all = weighed(of.map(|one| (one, is_right(one))));
+            (
+                all.iter().map(|(_, (right, weight))| right * weight).sum(),
+                all.iter().map(|(_, one)| one.1).sum(),
+            )
         };
-        let causes =
-            causes.iter().map(|((id, known), of)| (((*id).to_owned(), *known), of_cause(of))).collect();
-        let places = Places::of(all.iter());
-        Self { all, causes, places }
+        let shrunk = |(right, families): (f64, f64), prior: f64| {
+            (right + PRIOR_FAMILIES * prior) / (families + PRIOR_FAMILIES)
+        };
+        let found = |one: &&MeasuredChange| one.cause != NOTHING;
+        let (right, families) = rights(&mut all.iter().filter(found).filter(slow_first));
+        let any: f64 = if families > 0.0 { right / families } else { 0.5 };
+        let keys: BTreeSet<(&str, SavingBasis)> = all.iter().map(|one| (&*one.cause, one.known)).collect();
+        let of_cause = |key @ (cause, known): (&str, SavingBasis)| {
+            let its = || all.iter().filter(move |one| (&*one.cause, one.known) == key);
+            let measured = its().filter(slow_first).filter(|one| one.saved.is_some());
+            let of = OfCause {
+                belief: shrunk(rights(&mut its()), 0.5),
+                first: shrunk(rights(&mut its().filter(slow_first)), any),
+                families: measured.map(|one| &*one.family).collect::<BTreeSet<_>>().len() as u64,
+            };
+            ((cause.to_owned(), known), of)
+        };
+        let causes = keys.into_iter().map(of_cause).collect();
+        let residuals = all.iter().filter_map(|one| Some((one, residual(one)?)));
+        let residuals = weighed(residuals).into_iter().map(|(_, value)| value).collect();
+        let first = all.iter().filter(|one| one.first).filter_map(|one| Some((one, one.saved?)));
+        let saved = weighed(first).into_iter().map(|(one, value)| (one.cause.clone(), value)).collect();
+        Self { causes, right: any, residuals, saved, all }
     }
 
     /// The same as if a family had never been measured.
@@ -108,8 +181,9 @@ impl MeasuredChanges {
     pub fn text(&self) -> String {
         let mut lines: Vec<String> = self.all.iter().map(line).collect();
         lines.sort();
-        let head = "# cause, how its saving was known, family, whether it was right; least and most that the structure \
-                    allowed, and what was saved, of the wall clock";
+        let head = "# cause, how its saving was known, family, whether it stood first and what is true of it; the \
+                    most that its place allowed, all that was not the program's own computing, and what was \
+                    saved, of the wall clock";
         lines.iter().fold(head.to_owned() + "\n", |mut text, line| {
             let _ = writeln!(text, "{line}");
             text
@@ -121,109 +195,123 @@ impl MeasuredChanges {
         self.of_cause(cause, known).map_or(0.5, |of| of.belief)
     }
 
-    fn of_cause(&self, cause: &str, known: SavingBasis) -> Option<&OfCause> {
-        self.causes.get(&(cause.to_owned(), known))
+    fn of_cause(&self, cause: &str, known: SavingBasis) -> Option<OfCause> {
+        self.causes.get(&(cause.to_owned(), known)).copied()
     }
 
-    /// What a change of this cause saves, where the structure allows this of the whole.
+    /// What the change that helps saves where a finding of this cause says so, and the structure of
+    /// the run allows this, and so much of the whole is not the program's own computing.
     pub(super) fn saving(
         &self,
         (cause, known): (&str, SavingBasis),
         structure: Interval,
+        beside_own_ns: Ns,
         whole_ns: Ns,
     ) -> (Interval, Learnt) {
-        let own = self.of_cause(cause, known).map(|of| &of.places).filter(|own| own.families >= FAMILIES_MIN);
-        let places = own.unwrap_or(&self.places);
+        let of = self.of_cause(cause, known);
         let whole = whole_ns.max(1) as f64;
-        let allowed = (structure.lo as f64 / whole, structure.hi as f64 / whole);
-        let ns = |place: f64| (saved_at(allowed, place).clamp(0.0, 1.0) * whole).round() as Ns;
-        let interval = places.ends().map_or(structure, |(lo, hi)| Interval { lo: ns(lo), hi: ns(hi) });
-        let expected_ns = places.mean(ns).unwrap_or(structure.lo.midpoint(structure.hi));
-        let families = own.map_or(0, |own| own.families as u64);
-        (interval, Learnt { structure, expected_ns, families })
+        let allowed =
+            Allowed { place: structure.hi as f64 / whole, beside_own: beside_own_ns as f64 / whole };
+        let right = of.map_or(self.right, |of| of.first);
+        let mut spread = Vec::new();
+        add(&mut spread, right, self.residuals.iter().map(|(at, weight)| (allowed.saved_at(*at), *weight)));
+        add(&mut spread, 1.0 - right, self.base(cause));
+        let families = of.map_or(0, |of| of.families);
+        let (ns, expected_ns) =
+            summed(spread, whole_ns).unwrap_or((structure, structure.lo.midpoint(structure.hi)));
+        (ns, Learnt { structure, beside_own_ns, expected_ns, families })
     }
-}
 
-/// The part of the families in which it was found whose change it was.
-fn belief(of: &[&MeasuredChange]) -> f64 {
-    let mut families = BTreeMap::<&str, (f64, f64)>::new();
-    for one in of {
-        let (right, all) = families.entry(&one.family).or_default();
-        *right += f64::from(u8::from(one.right));
-        *all += 1.0;
+    /// What was saved of all programs, more of those of which the same was said first.
+    fn base<'a>(&'a self, said: &'a str) -> impl Iterator<Item = Weighed> + Clone + 'a {
+        let more = move |cause: &str| if cause == said { 1.0 + ALIKE } else { 1.0 };
+        self.saved.iter().map(move |(cause, (saved, weight))| (saved.clamp(0.0, 1.0), weight * more(cause)))
     }
-    let right: f64 = families.values().map(|(right, all)| right / all).sum();
-    (right + PRIOR_FAMILIES / 2.0) / (families.len() as f64 + PRIOR_FAMILIES)
-}
 
-/// Where a saving lies: from 0 to 1 within what the structure allowed; below 0 by the part of the
-/// low end that it falls short; above 1 by the part of what is left of the wall clock that goes as
-/// well.
-fn place_of(SavedOf { structure: (lo, hi), saved }: SavedOf) -> f64 {
-    if saved < lo {
-        (saved - lo) / lo.max(LEAST)
-    } else if saved <= hi {
-        if hi - lo < LEAST { 0.5 } else { (saved - lo) / (hi - lo) }
-    } else {
-        1.0 + (saved - hi) / (1.0 - hi).max(LEAST)
+    /// The interval of a rule that looks at nothing, in parts of the wall clock: what any program
+    /// saved.
+    pub fn of_any(&self) -> (f64, f64) {
+        let (ns, _) = summed(self.saved.iter().map(|(_, saved)| *saved).collect(), PARTS).unwrap_or_default();
+        (ns.lo as f64 / PARTS as f64, ns.hi as f64 / PARTS as f64)
     }
-}
 
-/// The saving at a place.
-fn saved_at((lo, hi): (f64, f64), place: f64) -> f64 {
-    match place {
-        ..0.0 => lo + place * lo,
-        0.0..=1.0 => lo + place * (hi - lo),
-        _ => hi + (place - 1.0) * (1.0 - hi),
-    }
-}
-
-impl Places {
-    fn of<'a>(changes: impl Iterator<Item = &'a MeasuredChange>) -> Self {
-        let mut families = BTreeMap::<&str, Vec<f64>>::new();
-        for one in changes {
-            if let Some(saved) = one.saved {
-                families.entry(&one.family).or_default().push(place_of(saved));
-            }
-        }
-        let weighed = |of: &Vec<f64>| {
-            let weight = 1.0 / of.len() as f64;
-            of.iter().map(|place| (*place, weight)).collect::<Vec<_>>()
+    /// What was saved of programs of which dwell said nothing.
+    pub(super) fn base_rate(&self, whole_ns: Ns) -> Option<BaseRate> {
+        let mut spread = Vec::new();
+        add(&mut spread, 1.0, self.base(NOTHING));
+        let (ns, expected_ns) = summed(spread, whole_ns)?;
+        let of = |healthy: bool| {
+            let is_of = |one: &&MeasuredChange| {
+                one.cause == NOTHING
+                    && (one.truth == Truth::Healthy) == healthy
+                    && (healthy || one.saved.is_some())
+            };
+            self.all.iter().filter(is_of).map(|one| &*one.family).collect::<BTreeSet<_>>().len() as u64
         };
-        let mut all: Vec<(f64, f64)> = families.values().flat_map(weighed).collect();
-        all.sort_by(|a, b| a.0.total_cmp(&b.0));
-        Self { families: families.len(), all }
+        Some(BaseRate { ns, expected_ns, families: of(false), healthy: of(true) })
     }
+}
 
-    /// Between which four of five lie, for a family that is not among these: by half a family
-    /// further out.
-    fn ends(&self) -> Option<(f64, f64)> {
-        let further = 0.5 / self.families.max(1) as f64;
-        Some((self.quantile(BELOW - further)?, self.quantile(1.0 - BELOW + further)?))
-    }
+/// Where the saving of a right finding lay.
+fn residual(one: &MeasuredChange) -> Option<f64> {
+    let allowed = one.allowed.filter(|_| one.truth == Truth::Right)?;
+    Some(allowed.residual_of(one.saved?))
+}
 
-    fn quantile(&self, part: f64) -> Option<f64> {
-        let needed = part.clamp(0.0, 1.0) * self.families as f64;
+/// Each with a weight, so that all of one family have 1.
+fn weighed<'a>(of: impl Iterator<Item = (&'a MeasuredChange, f64)>) -> Vec<(&'a MeasuredChange, Weighed)> {
+    let of: Vec<(&MeasuredChange, f64)> = of.collect();
+    let mut families = BTreeMap::<&str, f64>::new();
+    of.iter().for_each(|(one, _)| *families.entry(&one.family).or_default() += 1.0);
+    of.into_iter().map(|(one, value)| (one, (value, 1.0 / families[&*one.family]))).collect()
+}
+
+/// Adds these with this weight together.
+fn add(to: &mut Vec<Weighed>, weight: f64, of: impl Iterator<Item = Weighed> + Clone) {
+    let all: f64 = of.clone().map(|(_, weight)| weight).sum();
+    to.extend(of.map(|(value, one)| (value, weight * one / all)));
+}
+
+/// Between which four of five lie, and their mean; none of nothing.
+fn summed(mut of: Vec<Weighed>, whole_ns: Ns) -> Option<(Interval, Ns)> {
+    of.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let all: f64 = of.iter().map(|(_, weight)| weight).sum();
+    let ns = |part: f64| (part * whole_ns.max(1) as f64).round() as Ns;
+    let quantile = |part: f64| {
         let mut sum = 0.0;
-        let reached = |(_, weight): &&(f64, f64)| {
+        let reached = |(_, weight): &&Weighed| {
             sum += weight;
-            sum >= needed
+            sum >= part * all
         };
-        self.all.iter().find(reached).or(self.all.last()).map(|(place, _)| *place)
-    }
-
-    fn mean(&self, ns: impl Fn(f64) -> Ns) -> Option<Ns> {
-        let sum: f64 = self.all.iter().map(|(place, weight)| ns(*place) as f64 * weight).sum();
-        (self.families > 0).then(|| (sum / self.families as f64).round() as Ns)
-    }
+        of.iter().find(reached).or(of.last()).map(|(value, _)| ns(*value))
+    };
+    let mean = of.iter().map(|(value, weight)| value * weight).sum::<f64>() / all;
+    Some((Interval { lo: quantile(BELOW)?, hi: quantile(1.0 - BELOW)? }, ns(mean)))
 }
 
 fn line(one: &MeasuredChange) -> String {
-    let right = if one.right { "yes" } else { "no" };
-    let head = format!("{} {} {} {right}", one.cause, one.known.id(), one.family);
-    match one.saved {
-        Some(SavedOf { structure: (lo, hi), saved }) => format!("{head} {lo:.3} {hi:.3} {saved:.3}"),
-        None => head,
+    let first = if one.first { "first" } else { "later" };
+    let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.3}"));
+    let (place, beside) = (one.allowed.map(|it| it.place), one.allowed.map(|it| it.beside_own));
+    format!(
+        "{} {} {} {first} {} {} {} {}",
+        one.cause,
+        one.known.id(),
+        one.family,
+        one.truth.word(),
+        number(place),
+        number(beside),
+        number(one.saved)
+    )
+}
+
+impl Truth {
+    fn word(self) -> &'static str {
+        match self {
+            Truth::Right => "right",
+            Truth::Wrong => "wrong",
+            Truth::Healthy => "healthy",
+        }
     }
 }
 
@@ -231,15 +319,21 @@ fn line(one: &MeasuredChange) -> String {
 fn parsed(text: &str) -> Vec<MeasuredChange> {
     let one = |line: &str| {
         let words: Vec<&str> = line.split(' ').collect();
-        let [cause, known, family, right, rest @ ..] = &words[..] else { return None };
-        let numbers: Vec<f64> = rest.iter().filter_map(|word| word.parse().ok()).collect();
-        let saved = match numbers[..] {
-            [lo, hi, saved] => Some(SavedOf { structure: (lo, hi), saved }),
-            _ => None,
-        };
-        let (cause, family) = ((*cause).to_owned(), (*family).to_owned());
-        let known = SavingBasis::named(known)?;
-        Some(MeasuredChange { cause, known, family, right: *right == "yes", saved })
+        let [cause, known, family, first, truth, place, beside, saved] = words[..] else { return None };
+        let truths = [Truth::Right, Truth::Wrong, Truth::Healthy];
+        Some(MeasuredChange {
+            cause: cause.to_owned(),
+            known: SavingBasis::named(known)?,
+            family: family.to_owned(),
+            first: first == "first",
+            truth: truths.into_iter().find(|one| one.word() == truth)?,
+            allowed: place
+                .parse()
+                .ok()
+                .zip(beside.parse().ok())
+                .map(|(place, beside_own)| Allowed { place, beside_own }),
+            saved: saved.parse().ok(),
+        })
     };
     text.lines().filter(|line| !line.starts_with('#')).filter_map(one).collect()
 }
@@ -248,74 +342,135 @@ fn parsed(text: &str) -> Vec<MeasuredChange> {
 mod tests {
     use super::*;
 
-    const SMALL_IO: (&str, SavingBasis) = ("small-io", SavingBasis::Counted);
+    const COUNTED: SavingBasis = SavingBasis::Counted;
+    const ALLOWED: Allowed = Allowed { place: 0.2, beside_own: 0.4 };
 
-    fn change(family: &str, right: bool, saved: Option<f64>) -> MeasuredChange {
-        let saved = saved.map(|saved| SavedOf { structure: (0.2, 0.4), saved });
-        let known = SavingBasis::Counted;
-        MeasuredChange { cause: "small-io".into(), known, family: family.into(), right, saved }
-    }
-
-    /// Savings of ten families from nothing to nine tenths.
-    fn ten() -> MeasuredChanges {
-        let of = |n: u32| change(&n.to_string(), true, Some(f64::from(n) / 10.0));
-        MeasuredChanges::of((0..10).map(of).collect())
-    }
-
-    #[test]
-    fn a_saving_is_found_again_at_its_place() {
-        for saved in [-0.1, 0.0, 0.1, 0.2, 0.3, 0.4, 0.7, 1.0] {
-            let place = place_of(SavedOf { structure: (0.2, 0.4), saved });
-            assert!((saved_at((0.2, 0.4), place) - saved).abs() < 1e-9, "{saved} at {place}");
+    fn change(cause: &str, family: &str, truth: Truth, saved: Option<f64>) -> MeasuredChange {
+        MeasuredChange {
+            cause: cause.into(),
+            known: COUNTED,
+            family: family.into(),
+            first: true,
+            truth,
+            allowed: saved.filter(|_| truth == Truth::Right).map(|_| ALLOWED),
+            saved,
         }
-        assert_eq!(place_of(SavedOf { structure: (0.0, 0.0), saved: 0.5 }), 1.5);
+    }
+
+    /// Savings of ten families from nothing to nine tenths, each of a finding that was right.
+    fn ten() -> Vec<MeasuredChange> {
+        let of = |n: u32| change("small-io", &n.to_string(), Truth::Right, Some(f64::from(n) / 10.0));
+        (0..10).map(of).collect()
+    }
+
+    /// The ends where this of 1000 is allowed.
+    fn said(of: &MeasuredChanges, cause: &str, place: Ns, beside_own: Ns) -> (Ns, Ns) {
+        let ns = of.saving((cause, COUNTED), Interval { lo: 0, hi: place }, beside_own, 1000).0;
+        (ns.lo, ns.hi)
     }
 
     #[test]
-    fn four_of_five_savings_lie_within_and_one_family_more_makes_it_no_narrower_by_itself() {
-        let (ns, learnt) = ten().saving(SMALL_IO, Interval { lo: 200, hi: 400 }, 1000);
-        assert_eq!((ns.lo, ns.hi), (0, 900));
+    fn a_saving_is_found_again_at_its_residual() {
+        for saved in [0.0, 0.1, 0.3, 1.0] {
+            assert!((ALLOWED.saved_at(ALLOWED.residual_of(saved)) - saved).abs() < 1e-9);
+        }
+        assert_eq!(ALLOWED.saved_at(-9.0), 0.0);
+    }
+
+    #[test]
+    fn four_of_five_savings_lie_within() {
+        let all = MeasuredChanges::of(ten());
+        assert_eq!(said(&all, "small-io", 200, 400), (0, 800));
+        let (_, learnt) = all.saving(("small-io", COUNTED), Interval { lo: 100, hi: 200 }, 400, 1000);
         assert_eq!((learnt.expected_ns, learnt.families), (450, 10));
-        assert_eq!(learnt.structure, Interval { lo: 200, hi: 400 });
+        assert_eq!((learnt.structure, learnt.beside_own_ns), (Interval { lo: 100, hi: 200 }, 400));
+    }
+
+    #[test]
+    fn the_nearer_both_ways_to_know_it_are_the_narrower_is_what_is_said() {
+        let all = MeasuredChanges::of(
+            ten().into_iter().filter(|one| one.saved >= Some(0.1) && one.saved <= Some(0.5)).collect(),
+        );
+        let width = |place, beside| {
+            let (lo, hi) = said(&all, "small-io", place, beside);
+            hi - lo
+        };
+        assert!(width(300, 300) < width(200, 400) && width(200, 400) < width(150, 450));
+        assert_eq!(width(200, 400), width(400, 200), "either may be the larger");
     }
 
     #[test]
     fn a_family_counts_the_same_however_often_it_was_recorded() {
-        let mut all = ten().all;
-        all.extend(std::iter::repeat_n(change("0", true, Some(0.0)), 50));
-        let often = MeasuredChanges::of(all);
-        let structure = Interval { lo: 200, hi: 400 };
-        assert_eq!(often.saving(SMALL_IO, structure, 1000), ten().saving(SMALL_IO, structure, 1000));
+        let mut often = ten();
+        often.extend(std::iter::repeat_n(often[0].clone(), 50));
+        let (often, once) = (MeasuredChanges::of(often), MeasuredChanges::of(ten()));
+        assert_eq!(said(&often, "small-io", 200, 400), said(&once, "small-io", 200, 400));
     }
 
     #[test]
-    fn who_has_too_few_families_is_judged_by_all() {
-        let structure = Interval { lo: 200, hi: 400 };
-        let (of_all, learnt) = ten().saving(("delayed-ack", SavingBasis::Counted), structure, 1000);
-        assert_eq!((of_all.lo, of_all.hi, learnt.families), (0, 900, 0));
-        let none = MeasuredChanges::default().saving(("delayed-ack", SavingBasis::Counted), structure, 1000);
-        assert_eq!(none.0, structure, "nothing was ever measured");
-        assert_eq!(none.1.expected_ns, 300);
+    fn the_less_likely_a_cause_is_the_more_its_interval_is_that_of_all_programs() {
+        let mut all: Vec<_> =
+            (0..20).map(|n| change("small-io", &format!("r{n}"), Truth::Right, Some(0.3))).collect();
+        all.extend((0..20).map(|n| change("hot-code", &format!("w{n}"), Truth::Wrong, Some(0.9))));
+        all.extend((0..20).map(|n| change("hot-code", &format!("h{n}"), Truth::Healthy, None)));
+        let all = MeasuredChanges::of(all);
+        assert_eq!(said(&all, "small-io", 200, 400), (300, 300), "it was right wherever it was said");
+        assert_eq!(said(&all, "hot-code", 200, 400), (300, 900), "it was not");
+        let rate = all.base_rate(1000).expect("something was measured");
+        assert_eq!((rate.ns, rate.families, rate.healthy), (Interval { lo: 300, hi: 900 }, 0, 0));
+    }
+
+    #[test]
+    fn where_nothing_is_found_those_alike_count_for_more_and_the_healthy_are_told_apart() {
+        let mut all: Vec<_> =
+            (0..8).map(|n| change(NOTHING, &format!("n{n}"), Truth::Wrong, Some(0.5))).collect();
+        all.extend((0..10).map(|n| change("small-io", &format!("r{n}"), Truth::Right, Some(0.1))));
+        all.extend((0..2).map(|n| change(NOTHING, &format!("h{n}"), Truth::Healthy, None)));
+        let rate = MeasuredChanges::of(all).base_rate(1000).expect("something was measured");
+        assert_eq!((rate.ns, rate.families, rate.healthy), (Interval { lo: 100, hi: 500 }, 8, 2));
+        assert_eq!(rate.expected_ns, 405, "32 of 42 parts have saved 500, and 10 have saved 100");
+    }
+
+    #[test]
+    fn of_what_nobody_measured_the_structure_is_said() {
+        let none = MeasuredChanges::default();
+        assert_eq!(said(&none, "small-io", 400, 400), (0, 400));
+        assert_eq!(none.base_rate(1000), None);
     }
 
     #[test]
     fn belief_is_the_part_of_families_in_which_it_was_right() {
-        let half = MeasuredChanges::of(vec![change("a", true, None), change("b", false, None)]);
-        assert!((half.belief("small-io", SavingBasis::Counted) - 0.5).abs() < 1e-9);
-        let most = MeasuredChanges::of((0..8).map(|n| change(&n.to_string(), true, None)).collect());
-        assert!((most.belief("small-io", SavingBasis::Counted) - 0.9).abs() < 1e-9);
-        assert!((most.belief("unknown", SavingBasis::Counted) - 0.5).abs() < 1e-9);
-        assert!(
-            most.without("0").belief("small-io", SavingBasis::Counted)
-                < most.belief("small-io", SavingBasis::Counted)
-        );
+        let all = |right: usize, wrong: usize, healthy: usize| {
+            let truths = [(Truth::Right, right), (Truth::Wrong, wrong), (Truth::Healthy, healthy)];
+            let truths = truths.into_iter().flat_map(|(truth, n)| std::iter::repeat_n(truth, n));
+            MeasuredChanges::of(
+                truths
+                    .enumerate()
+                    .map(|(n, truth)| change("small-io", &n.to_string(), truth, None))
+                    .collect(),
+            )
+        };
+        let belief = |of: &MeasuredChanges| of.belief("small-io", COUNTED);
+        assert!((belief(&all(1, 1, 0)) - 0.5).abs() < 1e-9);
+        assert!((belief(&all(8, 0, 0)) - 0.9).abs() < 1e-9);
+        assert!((belief(&all(8, 0, 10)) - 0.45).abs() < 1e-9);
+        assert!((all(8, 0, 0).belief("unknown", COUNTED) - 0.5).abs() < 1e-9);
+        assert!(belief(&all(8, 0, 0).without("0")) < belief(&all(8, 0, 0)));
     }
 
     #[test]
     fn what_is_written_is_read_again() {
-        let all = MeasuredChanges::of(vec![change("a", true, Some(0.3)), change("b", false, None)]);
-        assert_eq!(MeasuredChanges::of(parsed(&all.text())), all);
+        let nothing = MeasuredChange { first: false, ..change(NOTHING, "c", Truth::Healthy, None) };
+        let lines = vec![
+            change("small-io", "a", Truth::Right, Some(0.3)),
+            change("small-io", "b", Truth::Wrong, Some(0.5)),
+            nothing,
+        ];
+        let all = MeasuredChanges::of(lines.clone());
+        let mut read = parsed(&all.text());
+        read.sort_by(|a, b| a.family.cmp(&b.family));
+        assert_eq!(read, lines);
         let shipped = MeasuredChanges::shipped();
-        assert!(shipped.all.len() > 100 && shipped.places.families > 50, "{}", shipped.all.len());
+        assert!(shipped.all.len() > 100 && shipped.residuals.len() > 50, "{}", shipped.all.len());
     }
 }

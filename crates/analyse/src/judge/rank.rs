@@ -10,7 +10,7 @@
 use super::causes::Cause;
 use super::evidence::{Evidence, WORTH_PART};
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, RowRef, SavedTime, Saving, SavingBasis, Shared};
+use model::finding::{BaseRate, CauseName, Finding, Learnt, RowRef, SavedTime, Saving, SavingBasis, Shared};
 use model::sentence::Piece::{Ns as Time, NsBetween};
 use model::{Ns, RuledOut, Seen, say};
 use std::cmp::Reverse;
@@ -76,14 +76,20 @@ fn saves_cpu_only(evidence: &Evidence<'_>, finding: &Finding) -> bool {
 /// What measured changes say of it: how likely it is, and what it saves of the wall clock. Of a
 /// window none was measured.
 fn learn(evidence: &Evidence<'_>, finding: &mut Finding) {
-    let whole_ns = evidence.run.whole_ns();
     let (cause, known) = key(finding);
     finding.belief = Some(evidence.measured.belief(cause, known));
-    let Seen::Value(saving) = &mut finding.saving else { return };
-    if saving.of == SavedTime::Wall {
-        let (ns, learnt) = evidence.measured.saving((&finding.cause.id, known), saving.ns, whole_ns);
+    let structure =
+        finding.saving.value().filter(|saving| saving.of == SavedTime::Wall).map(|saving| saving.ns);
+    let of_wall = structure.map(|structure| learnt(evidence, finding, structure));
+    if let (Some((ns, learnt)), Seen::Value(saving)) = (of_wall, &mut finding.saving) {
         (saving.ns, saving.learnt) = (ns, Some(learnt));
     }
+}
+
+/// What other programs saved of which nothing was found, where that is so of this run.
+pub(super) fn base_rate(evidence: &Evidence<'_>, findings: &[Finding]) -> Option<BaseRate> {
+    let is_of = findings.is_empty() && evidence.run.window.is_none();
+    is_of.then(|| evidence.measured.base_rate(evidence.run.whole_ns())).flatten()
 }
 
 /// By what it is measured; where its saving is not known, nothing of it is seen.
@@ -95,12 +101,14 @@ fn key(finding: &Finding) -> (&str, SavingBasis) {
 /// What its change is expected to save, as likely as it is. Where the structure does not bound it,
 /// its part of the time does.
 fn expected_ns(evidence: &Evidence<'_>, finding: &Finding) -> Ns {
-    let of_share = || {
-        let share = Interval { lo: 0, hi: finding.share_ns.hi };
-        evidence.measured.saving(key(finding), share, evidence.run.whole_ns()).1.expected_ns
-    };
+    let of_share = || learnt(evidence, finding, Interval { lo: 0, hi: finding.share_ns.hi }).1.expected_ns;
     let expected_ns = finding.saving.value().map_or_else(of_share, Saving::expected_ns);
     (finding.belief.unwrap_or_default() * expected_ns as f64) as Ns
+}
+
+/// What measured changes took where the structure allows this.
+fn learnt(evidence: &Evidence<'_>, finding: &Finding, structure: Interval) -> (Interval, Learnt) {
+    evidence.measured.saving(key(finding), structure, evidence.beside_own_ns(), evidence.run.whole_ns())
 }
 
 /// What the structure of the run allows: at least, and at most.
@@ -155,7 +163,7 @@ fn is_of_file_read_again(evidence: &Evidence<'_>, by: &Finding, other: &Finding)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::measured::{MeasuredChange, MeasuredChanges, SavedOf};
+    use crate::judge::measured::{Allowed, MeasuredChange, MeasuredChanges, Truth};
     use crate::judge::samples::run;
     use model::State;
     use model::recording::Tier;
@@ -187,14 +195,17 @@ mod tests {
         }
     }
 
-    /// Of each cause a family in which it was right or wrong, and what was saved of 0.1 to 0.2.
+    /// Of each cause a family in which it was said first, right or wrong, and what was saved where
+    /// 0.2 was allowed in both ways.
     fn measured(of: &[(&str, bool, f64)]) -> MeasuredChanges {
         let one = |(cause, right, saved): &(&str, bool, f64)| MeasuredChange {
             cause: (*cause).to_owned(),
             known: SavingBasis::Assumed,
             family: (*cause).to_owned(),
-            right: *right,
-            saved: right.then_some(SavedOf { structure: (0.1, 0.2), saved: *saved }),
+            first: true,
+            truth: if *right { Truth::Right } else { Truth::Wrong },
+            allowed: right.then_some(Allowed { place: 0.2, beside_own: 0.2 }),
+            saved: right.then_some(*saved),
         };
         MeasuredChanges::of(of.iter().map(one).collect())
     }
@@ -211,23 +222,26 @@ mod tests {
     fn what_is_expected_to_save_most_comes_first_however_certain_a_little_is() {
         let found = || [saving("a", 60 * MS, 100 * MS), saving("b", 0, 900 * MS)];
         assert_eq!(order_by(found(), &MeasuredChanges::default()), ["b", "a"]);
-        let wrong = measured(&[("b", false, 0.0), ("c", true, 0.15)]);
-        assert_eq!(order_by(found(), &wrong), ["b", "a"], "a third of 450 ms and half of 80 ms");
-        let little = || [saving("a", 290 * MS, 310 * MS), saving("b", 0, 800 * MS)];
-        assert_eq!(order_by(little(), &MeasuredChanges::default()), ["b", "a"]);
+        let wrong = measured(&[("b", false, 0.0), ("c", true, 0.2)]);
+        assert_eq!(order_by(found(), &wrong), ["b", "a"], "a third of 338 ms, and half of 100 ms");
+        let little = || [saving("a", 290 * MS, 600 * MS), saving("b", 0, 800 * MS)];
+        assert_eq!(order_by(little(), &MeasuredChanges::default()), ["a", "b"]);
+        let alike = || [saving("a", 290 * MS, 310 * MS), saving("b", 0, 800 * MS)];
+        assert_eq!(order_by(alike(), &MeasuredChanges::default()), ["b", "a"]);
         assert_eq!(order_by(little(), &wrong), ["a", "b"], "it was no reason where it was found");
     }
 
     #[test]
-    fn an_interval_is_what_measured_changes_took_of_what_the_structure_allows() {
-        let run = run(&[(State::User, 1000 * MS)]);
+    fn an_interval_is_what_measured_changes_took_beside_what_the_run_allows() {
+        let run = run(&[(State::User, 800 * MS), (State::Kernel, 200 * MS)]);
         let profile = model::Profile::default();
-        let twice = measured(&[("a", true, 0.6), ("b", true, 0.6)]);
-        let evidence = Evidence { measured: &twice, ..Evidence::of(Tier::Bpf, &run, &profile) };
+        let more = measured(&[("a", true, 0.6), ("b", true, 0.6)]);
+        let evidence = Evidence { measured: &more, ..Evidence::of(Tier::Bpf, &run, &profile) };
         let findings = ranked(&evidence, vec![saving("a", 100 * MS, 200 * MS)]).0;
         let saving = findings[0].saving.value().expect("it is known");
         assert_eq!(saving.ns, Interval { lo: 600 * MS, hi: 600 * MS });
         assert_eq!(saving.structure(), Interval { lo: 100 * MS, hi: 200 * MS });
+        assert_eq!(saving.learnt.map(|learnt| learnt.beside_own_ns), Some(200 * MS));
         assert_eq!(saving.expected_ns(), 600 * MS);
         let little = ranked(&evidence, vec![self::saving("a", 10 * MS, 49 * MS)]);
         assert!(little.0.is_empty() && little.1.len() == 1, "what counts is what the structure allows");

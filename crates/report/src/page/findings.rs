@@ -6,7 +6,7 @@ use crate::findings::{text, why_not};
 use crate::paint::{Ink, Line, joined};
 use crate::probe;
 use crate::units::{duration, duration_range, share_range};
-use model::finding::{Learnt, SavedTime, Saving, Shared};
+use model::finding::{BaseRate, Learnt, SavedTime, Saving, Shared};
 use model::run::Class;
 use model::{Diagnosis, Finding, Ns, Run, Seen};
 
@@ -100,7 +100,20 @@ pub(super) fn nothing(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line>
     };
     let of_requests = run.tables.requests.value().is_some_and(|all| !all.findings.is_empty());
     let label = if of_requests { "in the time of threads:" } else { "no known cause:" };
-    Line::new(look).add(Ink::Bold, label).add(Ink::Plain, &text).wrap(2)
+    let rate = diagnosis.base_rate.map(|rate| base_rate(rate, run, look)).unwrap_or_default();
+    Line::new(look).add(Ink::Bold, label).add(Ink::Plain, &text).add(Ink::Plain, &rate).wrap(2)
+}
+
+/// What that says of a program, by what became of others. It is no finding of this one.
+fn base_rate(rate: BaseRate, run: &Run, look: Look) -> String {
+    let BaseRate { ns, families, healthy, .. } = rate;
+    let kinds = if families + healthy == 1 { "kind" } else { "kinds" };
+    format!(
+        ". Of {} {kinds} of measured programs of which it said so, {healthy} had nothing to change; what helped \
+         such programs saved {} of the time",
+        families + healthy,
+        share_range(ns.lo, ns.hi, run.whole_ns(), look.dash())
+    )
 }
 
 /// ` 1. fdatasync of /var/db takes 3.1 s …: sync once for many records` and what that saves.
@@ -233,12 +246,19 @@ fn rests_on(
 /// What the structure of the run allows, and how likely the cause is.
 fn learnt(finding: &Finding, run: &Run, look: Look) -> Option<String> {
     let saving = finding.saving.value()?;
-    let structure = saving.learnt?.structure;
+    let Learnt { structure, beside_own_ns, .. } = saving.learnt?;
     let allows = share_range(structure.lo, structure.hi, run.whole_ns(), look.dash());
+    let beside = match beside_own_ns {
+        0 => String::new(),
+        ns => format!(
+            "; {} is not the program's own computing",
+            share_range(ns, ns, run.whole_ns(), look.dash())
+        ),
+    };
     let belief = finding.belief.map_or_else(String::new, |belief| {
         format!("; a change of this cause helped in {:.0} % of the programs that showed it", belief * 100.0)
     });
-    Some(format!("the structure of the run allows {allows} ({}){belief}", saving.known.id()))
+    Some(format!("the structure of the run allows {allows} ({}){beside}{belief}", saving.known.id()))
 }
 
 /// A heading, and causes with a sentence each.

@@ -6,6 +6,7 @@ use crate::judge::named::{called, place};
 use crate::judge::predict::{ALL, Kind, Removal};
 use crate::judge::results::hedge;
 use crate::judge::shortfall::ShareNeeded;
+use crate::judge::signs::{By, Sign};
 use crate::judge::spins::{self, Spins};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, SavedTime, Saving, SavingBasis};
@@ -29,7 +30,7 @@ pub(super) static CAUSE: Cause = Cause {
                returned 0; and a read, if nine tenths or more failed with `EAGAIN`. Each call took \
                20 us or less on average: a call that was given time to wait takes longer. The \
                functions whose kernel time is mostly these calls have a twentieth of all samples \
-               or more, 30 at least, since fewer give no reliable share. And some thread does \
+               or more, 10 at least, since the interval of fewer says nothing. And some thread does \
                little else. A loop that checks memory without a system call cannot be told from \
                other work: it is reported as hot code.",
         else_it_could_be: "The loop may do some work each time and poll in between: then polling \
@@ -46,14 +47,18 @@ pub(super) static CAUSE: Cause = Cause {
                   wake-up takes no longer than the polling thread needs to notice.",
     },
     explains: &["cpu-contention", "oversubscription"],
-    signs: &[],
+    signs: &[Sign {
+        by: By::Calls(&["sched_yield"]),
+        although: false,
+        change: "sleep until it has happened: a condition variable or a futex instead of sched_yield",
+    }],
     probe: None,
     check,
 };
 
 /// The least share of the samples that spinning has: the low end.
 const SHARE_MIN: f64 = 0.05;
-const SAMPLES_MIN: u64 = 30;
+const SAMPLES_MIN: u64 = 10;
 const NEEDED: ShareNeeded = ShareNeeded { value: SHARE_MIN, lo: SHARE_MIN, samples: SAMPLES_MIN };
 /// A thread that computes for less than this part of the wall is none that is kept from it.
 const COMPUTES_PART: Ns = 20;

@@ -29,10 +29,10 @@ pub(super) static CAUSE: Cause = Cause {
               slow: it is where a better algorithm, less work or another data structure pays.",
         rule: "A sample counts for the innermost function of the program itself. What that \
                function calls in the C library, the language's runtime or an interpreter counts \
-               with it; the allocator does not. The function with the most samples has at least 30 \
+               with it; the allocator does not. The function with the most samples has at least 10 \
                of them, a tenth of all, and its interval does not begin below a twentieth. The \
-               reasons: 30 samples give a share to within about a third, and with less than a \
-               tenth no single function is worth a change. The function has fewer samples in the \
+               reasons: the interval of fewer samples says nothing, and with less than a tenth no \
+               single function is worth a change. The function has fewer samples in the \
                kernel than in user mode, or its calls are what takes time. It does more than poll \
                (that is the cause busy-wait). A line is named if it has at least half of the \
                function's samples. If no function leads, and code without names has half of the time, that is the finding: that of a JIT, of an \
@@ -62,7 +62,7 @@ pub(super) static CAUSE: Cause = Cause {
 /// number.
 const SHARE_MIN: f64 = 0.10;
 const SHARE_LO_MIN: f64 = 0.05;
-const SAMPLES_MIN: u64 = 30;
+const SAMPLES_MIN: u64 = 10;
 const NEEDED: ShareNeeded = ShareNeeded { value: SHARE_MIN, lo: SHARE_LO_MIN, samples: SAMPLES_MIN };
 /// How many times faster it gets at least.
 const FASTER_MIN: f64 = 1.5;
@@ -235,9 +235,9 @@ mod tests {
     }
 
     #[test]
-    fn thirty_samples_are_enough_and_fewer_are_none() {
-        assert!(found(&of(&hot(30)), "hot-code").is_some());
-        let diagnosis = of(&hot(29));
+    fn ten_samples_are_enough_and_fewer_are_none() {
+        assert!(found(&of(&hot(10)), "hot-code").is_some());
+        let diagnosis = of(&hot(9));
         assert!(found(&diagnosis, "hot-code").is_none());
         assert!(diagnosis.ruled_out.iter().any(|(cause, _)| cause.id == "hot-code"));
     }
