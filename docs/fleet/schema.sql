@@ -141,7 +141,7 @@ CREATE TABLE requests (
   max_ns BIGINT, -- The longest
   typical BIGINT, -- Typical requests: the middle of the distribution
   slow BIGINT, -- Slow requests: the slowest 1 %, and five at least
-  left_out BIGINT, -- Requests that were counted and not followed: the others are a random sample then
+  left_out BIGINT, -- Requests that began and were counted only: the figures are of a random sample then
   day DATE -- The directory: the day of started_at, UTC.
 );
 
