@@ -180,10 +180,8 @@ fn a_script_that_runs_fifty_milliseconds_is_not_missed() {
                 code.share(evaluated),
                 code.share(|s| s.through(&["<module>"]) || s.through(&["_find_and_load"])),
             );
-            // How soon frames are read depends on how fast this host reads the interpreter's file:
-            // 19 to 100 % of the time in runs one after another, whichever version it was.
             claims.that(
-                all > 0.3 && known > 0.4 * all,
+                all > 0.3 && known > 0.8 * all,
                 format!("{python}: of {all:.3} in the interpreter {known:.3} has functions"),
             );
             let imports = code.share(|s| s.through(&["_find_and_load", "_find_and_load_unlocked"]));
