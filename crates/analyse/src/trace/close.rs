@@ -155,8 +155,7 @@ pub(super) fn close(mut ended: TraceAtEnd, trailer: &Trailer, code: &Code) -> Cl
     };
     let Compared { cpu, runqueue, switches } = compared(&tree, &living);
     if let Some(requests) = std::mem::take(&mut tree.requests).finish() {
-        let is_drawn = requests.unit() == model::requests::Unit::Request;
-        let left_out = trailer.requests_left_out.filter(|_| is_drawn).unwrap_or(0);
+        let left_out = trailer.requests_left_out.unwrap_or(0);
         tables.requests = Seen::Value(requests.table(left_out, wall.start, &names, code));
     } else if connections.serves_none() {
         tables.requests = Seen::Absent;

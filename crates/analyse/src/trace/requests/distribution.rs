@@ -10,7 +10,7 @@ use crate::code::Code;
 use crate::names::Names;
 use model::network::Endpoint;
 use model::recording::SocketEnds;
-use model::requests::{Deadline, RequestSpan, Requests, SlowRequest, Unit, Units};
+use model::requests::{Deadline, RequestSpan, Requests, SlowRequest, Units};
 use model::{Ns, Seen, Tid};
 use rustc_hash::{FxHashMap, FxHashSet};
 use stats::Random;
@@ -76,10 +76,6 @@ impl PartialOrd for Whole {
 impl Distribution {
     pub(super) fn of(units: Units) -> Self {
         Self { units, ..Self::default() }
-    }
-
-    pub(crate) fn unit(&self) -> Unit {
-        self.units.unit
     }
 
     pub(super) fn is_empty(&self) -> bool {

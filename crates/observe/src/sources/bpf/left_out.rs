@@ -9,8 +9,8 @@ use aya::Ebpf;
 use model::Ns;
 use model::requests::Unit;
 
-/// What following a request takes, in the kernel and in the reader: a page of nginx's own, 130,000
-/// a second, by `perf record` on an Intel Xeon, 2026-11-30.
+/// What following a request takes: some 6 us of CPU time in the reader (0.8 s for 135,000 requests
+/// to nginx, `time`, 2026-11-30, an Intel Xeon), and about 2 in the kernel.
 const EACH_NS: f64 = 8_000.0;
 /// Requests a second that are always followed: 4 % of a CPU.
 const ALWAYS_PER_S: f64 = 5_000.0;
