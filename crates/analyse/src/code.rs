@@ -124,6 +124,7 @@ impl Code {
             | Event::RequestKind { .. }
             | Event::LeftOut { .. }
             | Event::Drawn { .. }
+            | Event::Unit { .. }
             | Event::WakerStack { .. }
             | Event::AliveStack { .. }
             | Event::MemoryPeak { .. }

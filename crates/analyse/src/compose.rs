@@ -382,8 +382,8 @@ fn coverage(
         let after = until.saturating_sub(start);
         notes.push(format!("the recording has the events of the first {:.1} s only", after as f64 / 1e9));
     }
-    if header.units.unit == Unit::Cycle && header.tier != Tier::Bpf {
-        notes.push("cycles are not followed without BPF".to_owned());
+    if header.units.unit != Unit::Request && header.tier != Tier::Bpf {
+        notes.push(format!("{}s are not followed without BPF", header.units.unit.name()));
     }
     if trailer.cost.is_empty() {
         notes.push("dwell's overhead was not measured".to_owned());

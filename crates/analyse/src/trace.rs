@@ -104,7 +104,8 @@ impl Trace {
     pub(crate) fn new(header: &Header) -> Self {
         let start = header.attached.as_ref().map_or(0, |attached| attached.at);
         let names = Names::new(header);
-        let mut tree = Tree::new(header.root, start, header.attached.is_some(), names.arch, header.units);
+        let mut tree =
+            Tree::new(header.root, start, header.attached.is_some(), names.arch, header.units.clone());
         // A window has no end that could come earlier.
         tree.predictor = header.attached.is_none().then(Box::default);
         Self {
@@ -314,6 +315,12 @@ impl Trace {
             }
             Event::RequestKind { at, tid, kind } => self.tree.requests.asks_for(*tid, *at, kind),
             Event::Drawn { at, tid, one_in } => self.tree.requests.drawn(*tid, *at, *one_in),
+            Event::Unit { at, tid, begins } => {
+                if let Some(slot) = self.tree.slot(*tid) {
+                    let name = self.tree.get(slot).name;
+                    self.tree.requests.comes_past((slot, *tid, name), *at, *begins);
+                }
+            }
             Event::LeftOut { at, tid, ends, calls } => {
                 if let Some(slot) = self.tree.ran_until(*tid, *at, calls) {
                     // A service that has answered asks for nothing.

@@ -11,6 +11,7 @@ mod others;
 mod page;
 mod push;
 mod store;
+mod unit;
 mod wake;
 
 use crate::look::LookArgs;
@@ -23,8 +24,7 @@ pub(crate) use lab::{LabArgs, saving};
 pub(crate) use load::{LoadArgs, load};
 pub(crate) use mcp::McpArgs;
 use model::doctor::Doctor;
-use model::recording::Comm;
-use model::requests::{Unit, Units};
+use model::requests::Units;
 use model::{Ns, Probe, units};
 use observe::{Choice, GivenLink, MaxOverhead, Rate, Watching};
 pub(crate) use others::of_other_tools;
@@ -34,6 +34,7 @@ use std::ffi::OsString;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 pub(crate) use store::{ListArgs, NoteArgs, RmArgs, Since, StoreArgs, StoreVerbArgs, TagArgs};
+pub(crate) use unit::{InFile, UnitArg};
 pub(crate) use wake::{Cpus, WakeArgs, bare_numbers};
 
 /// The version of dwell.
@@ -512,11 +513,15 @@ pub(crate) struct WatchArgs {
 
     /// What is accounted for as one piece of work: `request`, a turn of a connection on which the
     /// program serves; `cycle`, what a thread does from the end of a sleep to the beginning of the
-    /// next one; `cycle=NAME`, of the threads of that name only
-    #[arg(long, value_name = "UNIT", default_value = "request", value_parser = unit)]
-    pub(crate) unit: (Unit, Option<Comm>),
+    /// next one; `cycle=NAME`, of the threads of that name only; FUNCTION, from its entry to its
+    /// return, of native code; `usdt:PROVIDER:NAME`, from the probe NAME__start to NAME__done, or
+    /// from each NAME to the next. `@FILE` after it names the file that has it, if that is not the
+    /// program's own
+    #[arg(long, value_name = "UNIT", default_value = "request", value_parser = unit::unit)]
+    pub(crate) unit: UnitArg,
 
-    /// Count requests or cycles that take longer than TIME (`5ms`), and show these as slow ones
+    /// Count requests, or what --unit names, that take longer than TIME (`5ms`), and show these as
+    /// slow ones
     #[arg(long, value_name = "TIME", value_parser = units::duration_ns, visible_alias = "deadline")]
     pub(crate) slower_than: Option<Ns>,
 }
@@ -535,8 +540,9 @@ impl WatchArgs {
             max_overhead: self.max_overhead.unwrap_or(by_default),
             links: self.link.clone(),
             names: self.names,
-            kinds: !self.no_text && self.unit.0 == Unit::Request,
-            units: Units { unit: self.unit.0, thread: self.unit.1, deadline_ns: self.slower_than },
+            kinds: !self.no_text && self.unit == UnitArg::Request,
+            units: Units { deadline_ns: self.slower_than, ..self.unit.units() },
+            unit_probes: None,
         }
     }
 }
@@ -552,17 +558,6 @@ pub(crate) enum Source {
     Perf,
     /// Poll /proc
     Proc,
-}
-
-/// Parses what is accounted for as one piece of work.
-fn unit(text: &str) -> Result<(Unit, Option<Comm>), String> {
-    match text.split_once('=') {
-        None if text == "request" => Ok((Unit::Request, None)),
-        None if text == "cycle" => Ok((Unit::Cycle, None)),
-        // The kernel keeps as much of a name.
-        Some(("cycle", name)) if (1..16).contains(&name.len()) => Ok((Unit::Cycle, Some(Comm::from(name)))),
-        _ => Err("there are: request, cycle, cycle=NAME (a thread's name, of at most 15 bytes)".to_owned()),
-    }
 }
 
 /// The probe that was asked for, or any that needs no name.

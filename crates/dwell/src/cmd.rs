@@ -26,5 +26,6 @@ pub(crate) mod shell;
 pub(crate) mod show;
 pub(crate) mod store;
 pub(crate) mod tag;
+mod unit;
 pub(crate) mod wake;
 mod what_if;

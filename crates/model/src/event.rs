@@ -496,6 +496,16 @@ pub enum Event {
         /// One of this many was drawn: a power of two.
         one_in: u32,
     },
+    /// A thread begins or ends a piece of work that was asked for by name: the call of a function,
+    /// or what is between two probes.
+    Unit {
+        /// When.
+        at: Ns,
+        /// The thread.
+        tid: Tid,
+        /// It begins.
+        begins: bool,
+    },
 }
 
 impl Event {
@@ -536,6 +546,7 @@ impl Event {
             | Event::RequestKind { at, .. }
             | Event::LeftOut { at, .. }
             | Event::Drawn { at, .. }
+            | Event::Unit { at, .. }
             | Event::Start { at, .. } => Some(*at),
             Event::Lookup(lookup) => Some(lookup.answered_at.unwrap_or(lookup.asked_at)),
             Event::Connection(connection) => Some(connection.span.1),

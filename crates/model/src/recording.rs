@@ -251,6 +251,9 @@ pub struct Trailer {
     /// Absent where that is not known, and in older recordings, which followed all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests_left_out: Option<u64>,
+    /// Until when calls and operations were followed; absent where until the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub units_until: Option<Ns>,
 }
 
 impl Trailer {
@@ -273,6 +276,7 @@ impl Trailer {
             files: Seen::unseen(why),
             disk_requests: Seen::unseen(why),
             requests_left_out: None,
+            units_until: None,
             lost_events: Seen::unseen(why),
             cost: Vec::new(),
             sources: Vec::new(),

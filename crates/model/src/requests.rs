@@ -17,16 +17,24 @@ pub struct Requests {
     /// What each of them is.
     #[serde(default)]
     pub unit: Unit,
+    /// Of calls and operations, the function or the probe.
+    #[serde(default)]
+    pub unit_of: Option<String>,
     /// The time that none should exceed, where one was given.
     #[serde(default)]
     pub deadline: Option<Deadline>,
+    /// How long calls or operations were followed, where not until the end, so that it took no more
+    /// than the bound of overhead. All figures are of this time.
+    #[serde(default)]
+    pub followed_ns: Option<Ns>,
     /// Requests that came in and were answered, and were followed.
     pub times: u64,
     /// Requests that came in before the window began, and are in no other figure.
     pub began_before: u64,
     /// Requests that were not answered at the end.
     pub under_way: u64,
-    /// Requests whose connection, or the client's side of it, ended before there was an answer.
+    /// Requests whose connection, or the client's side of it, ended before there was an answer;
+    /// calls that ended without a return: by an exception or a jump.
     pub abandoned: u64,
     /// Requests that were answered, and of which it is not known who worked for them to the end: as
     /// a rule since events were lost. In no other figure.
@@ -112,7 +120,7 @@ pub enum SlowOrTypical {
 pub struct RequestKind {
     /// Method and path of HTTP/1, or the command of a protocol of databases, without what names an
     /// object: `GET /orders/{n}`. Absent of requests that could not be read, unseen of those after
-    /// the first 100 kinds. Of cycles the thread: `control (4711)`.
+    /// the first 100 kinds. Of cycles, calls and operations the thread: `control (4711)`.
     pub kind: Seen<String>,
     /// Requests that were answered.
     pub times: u64,
@@ -151,10 +159,27 @@ pub enum Unit {
     /// What a thread does from the end of a sleep to the beginning of the next one: a control loop
     /// that sleeps until its next period. `kinds` are the threads, and a client there is none.
     Cycle,
+    /// What a thread does from the entry of a function to its return, likewise.
+    Call,
+    /// What a thread does from a probe in the program's code to another one or the next one
+    /// (USDT), likewise.
+    Operation,
+}
+
+impl Unit {
+    /// One of them, on pages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Unit::Request => "request",
+            Unit::Cycle => "cycle",
+            Unit::Call => "call",
+            Unit::Operation => "operation",
+        }
+    }
 }
 
 /// Which units are followed, as a recording has it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Units {
     /// What each of them is.
     #[serde(default)]
@@ -162,6 +187,9 @@ pub struct Units {
     /// Of cycles, the name of the threads that have them; none: all.
     #[serde(default)]
     pub thread: Option<Comm>,
+    /// Of calls and operations, the function or the probe.
+    #[serde(default)]
+    pub of: Option<Box<str>>,
     /// The time that none should exceed.
     #[serde(default)]
     pub deadline_ns: Option<Ns>,
@@ -304,7 +332,7 @@ pub struct SlowRequest {
     pub began_ns: Ns,
     /// How long it took.
     pub latency_ns: Ns,
-    /// The client, as address and port; empty of a cycle.
+    /// The client, as address and port; empty of what has none.
     pub client: String,
     /// What it asks for, as in [`RequestKind`].
     #[serde(default = "not_read")]

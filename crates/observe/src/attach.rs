@@ -87,7 +87,7 @@ pub fn attach(window: &Window, sink: &mut dyn Sink, progress: &mut dyn FnMut(Ns)
         attached: Some(AttachWindow { at, target: window.target.name.clone() }),
         first,
         links: &window.watching.links,
-        units: window.watching.units,
+        units: window.watching.units.clone(),
         host,
     };
     let (mut session, snapshot) = Session::begin(instruments, subject, sink);

@@ -119,6 +119,7 @@ fn bpf() -> Vec<Attempt> {
         names: true,
         kinds: true,
         units: Default::default(),
+        unit_probes: None,
     };
     match try_bpf(&watching) {
         Err(AccessDenial { why, remedy }) => {

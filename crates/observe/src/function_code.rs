@@ -28,6 +28,45 @@ pub enum Error {
     /// It is not an ELF file, or has no such code.
     #[error("cannot list code of {0:?}")]
     NoCode(PathBuf, #[source] code::image::Error),
+    /// It has no such function: perhaps another file has.
+    #[error("{0:?} has no function called {1:?}")]
+    NoFunction(PathBuf, String),
+    /// The name is not one function's.
+    #[error("{} functions of {path:?} match {name:?}: {}", among.len(), first(among))]
+    Several {
+        /// The file.
+        path: PathBuf,
+        /// The name.
+        name: String,
+        /// Their names.
+        among: Vec<String>,
+    },
+}
+
+/// Names that are told where several match.
+const TOLD: usize = 5;
+
+/// The first of these names.
+pub(crate) fn first(names: &[String]) -> String {
+    let more = if names.len() > TOLD { ", …" } else { "" };
+    format!("{}{more}", names[..names.len().min(TOLD)].join(", "))
+}
+
+/// The only function of the image, the file at `path`, that matches `name`.
+///
+/// # Errors
+/// There is none, or there are several.
+pub fn only(image: &Image, path: &Path, name: &str) -> Result<Function, Error> {
+    let mut found = image.find(name);
+    let (path, name) = (path.to_owned(), name.to_owned());
+    match found.len() {
+        0 => Err(Error::NoFunction(path, name)),
+        1 => Ok(found.remove(0)),
+        _ => {
+            let among = found.into_iter().map(|function| function.name).collect();
+            Err(Error::Several { path, name, among })
+        }
+    }
 }
 
 /// The code of one function.

@@ -53,7 +53,7 @@ pub fn record(request: &Request, sink: &mut dyn Sink) -> Result<Recorded, Error>
         attached: None,
         first: held.pid(),
         links: &request.watching.links,
-        units: request.watching.units,
+        units: request.watching.units.clone(),
         host,
     };
     let (mut session, snapshot) = Session::begin(instruments, subject, sink);

@@ -1,6 +1,7 @@
 //! How a recording is made: the settings that the command line fills in and the sources read.
 
 use crate::surroundings::GivenLink;
+use crate::unit_probes::UnitProbes;
 use model::Ns;
 use model::requests::Units;
 use std::num::NonZeroU32;
@@ -22,6 +23,8 @@ pub struct Watching {
     pub kinds: bool,
     /// What is accounted for as one piece of work.
     pub units: Units,
+    /// Where such pieces begin and end, of calls and operations.
+    pub unit_probes: Option<UnitProbes>,
 }
 
 /// The overhead beyond which syscalls are traced only in windows, as a share of the program's CPU

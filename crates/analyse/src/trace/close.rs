@@ -156,7 +156,9 @@ pub(super) fn close(mut ended: TraceAtEnd, trailer: &Trailer, code: &Code) -> Cl
     let Compared { cpu, runqueue, switches } = compared(&tree, &living);
     if let Some(requests) = std::mem::take(&mut tree.requests).finish() {
         let left_out = trailer.requests_left_out.unwrap_or(0);
-        tables.requests = Seen::Value(requests.table(left_out, wall.start, &names, code));
+        let mut table = requests.table(left_out, wall.start, &names, code);
+        table.followed_ns = trailer.units_until.map(|until| until.saturating_sub(wall.start));
+        tables.requests = Seen::Value(table);
     } else if connections.serves_none() {
         tables.requests = Seen::Absent;
     }

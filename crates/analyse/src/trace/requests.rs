@@ -17,8 +17,8 @@
 //! Of very many requests a random part is followed, and the others are counted only: it is known of
 //! a thread that it works for one of those.
 //!
-//! Where cycles are followed, each is what a thread does between two sleeps, and nobody else works
-//! for it.
+//! Where other units are followed, each is what a thread does from its beginning to its end, and
+//! nobody else works for it: between two sleeps (a cycle), or between two marks.
 
 mod distribution;
 mod history;
@@ -118,8 +118,8 @@ enum Connection {
 impl Requests {
     /// Requests that come in from then on.
     pub(super) fn from(start: Ns, units: Units) -> Self {
-        let (done, within) = (Distribution::of(units), Distribution::of(units));
-        let begun = units.unit == Unit::Cycle;
+        let (done, within) = (Distribution::of(units.clone()), Distribution::of(units.clone()));
+        let begun = units.unit != Unit::Request;
         Self { start, units, begun, done, within, ..Self::default() }
     }
 
@@ -202,7 +202,7 @@ impl Requests {
 
     /// A thread blocks.
     pub(super) fn blocks(&mut self, slot: Slot, of_several: bool) {
-        if !self.begun || self.units.unit == Unit::Cycle {
+        if !self.begun || self.units.unit != Unit::Request {
             return;
         }
         let worker = self.worker(slot);
@@ -258,18 +258,47 @@ impl Requests {
         {
             return;
         }
-        if let Some(Carried { request, ledger, .. }) = self.worker(slot).carries.take() {
-            if let Some(of) = self.open.get_mut(&request) {
-                (of.answered, of.left) = (Some((from, from)), Some(ledger));
+        self.unit_ends(slot, from);
+        self.unit_begins((slot, tid, name), at);
+    }
+
+    /// A thread comes past a mark, and so is on a CPU: there a piece of work begins or ends.
+    pub(super) fn comes_past(&mut self, (slot, tid, name): (Slot, Tid, Comm), at: Ns, begins: bool) {
+        match &mut self.worker(slot).carries {
+            _ if begins => self.unit_begins((slot, tid, name), at),
+            Some(carried) => {
+                carried.ledger.goes_on(at, Some(tid), ON_CPU);
+                self.unit_ends(slot, at);
             }
-            self.finishes(request);
+            // It began before the window.
+            None => {}
         }
+    }
+
+    /// A thread begins what nobody else works for. What it was at has no end.
+    fn unit_begins(&mut self, (slot, tid, name): (Slot, Tid, Comm), at: Ns) {
+        self.leaves_unit(slot).then(|| self.done.abandoned += 1);
         self.next += 1;
         let request = self.next;
         let kind = Some(self.kinds.number(&format!("{} ({tid})", name.to_text())));
         let thread = SocketEnds::default();
         self.open.insert(request, Request { kind, ..Request::new(thread, at, slot) });
         self.worker(slot).carries = Some(Carried::taken(request, Ledger::new(at)));
+    }
+
+    /// It ended then.
+    fn unit_ends(&mut self, slot: Slot, at: Ns) {
+        let Some(Carried { request, ledger, .. }) = self.worker(slot).carries.take() else { return };
+        if let Some(of) = self.open.get_mut(&request) {
+            (of.answered, of.left) = (Some((at, at)), Some(ledger));
+        }
+        self.finishes(request);
+    }
+
+    /// It does not end any more. Whether there was one.
+    fn leaves_unit(&mut self, slot: Slot) -> bool {
+        let carried = self.worker(slot).carries.take();
+        carried.is_some_and(|carried| self.open.remove(&carried.request).is_some())
     }
 
     /// Notes who waits at a futex. Whether it is a lock: whoever ended this wait has waited there
@@ -371,7 +400,7 @@ impl Requests {
 
     /// A thread was created by another.
     pub(super) fn forked(&mut self, parent: Slot, child: Slot) {
-        if !self.begun || self.units.unit == Unit::Cycle {
+        if !self.begun || self.units.unit != Unit::Request {
             return;
         }
         *self.worker(child) = Worker::default();
@@ -387,12 +416,8 @@ impl Requests {
         if !self.begun {
             return;
         }
-        if self.units.unit == Unit::Cycle
-            && let Some(Carried { request, .. }) = &self.worker(slot).carries
-        {
-            let request = *request;
-            self.open.remove(&request);
-            self.done.under_way += 1;
+        if self.units.unit != Unit::Request {
+            self.leaves_unit(slot).then(|| self.done.under_way += 1);
         }
         self.turns_from(slot, false);
         *self.worker(slot) = Worker::default();
@@ -420,7 +445,7 @@ impl Requests {
         bytes: u32,
     ) {
         self.begun |= serves.is_some();
-        if !self.begun || self.units.unit == Unit::Cycle {
+        if !self.begun || self.units.unit != Unit::Request {
             return;
         }
         self.worker(slot).tid = tid;
@@ -443,7 +468,7 @@ impl Requests {
     /// A thread works for a request that is counted only, of this connection: what was followed
     /// there has ended.
     pub(super) fn turns_to_left_out(&mut self, slot: Slot, ends: SocketEnds, at: Ns) {
-        if !self.begun || self.units.unit == Unit::Cycle {
+        if !self.begun || self.units.unit != Unit::Request {
             return;
         }
         self.some_left_out = true;
@@ -600,7 +625,7 @@ impl Requests {
 
     /// A thread sent something.
     pub(super) fn sent(&mut self, slot: Slot, ends: SocketEnds, serves: bool, at: Ns) {
-        if !self.begun || self.units.unit == Unit::Cycle {
+        if !self.begun || self.units.unit != Unit::Request {
             return;
         }
         if !serves {
@@ -715,7 +740,7 @@ impl Requests {
         let rank = |of: &Distribution| (of.has_answers(), !of.is_empty());
         let mut best = if rank(&within) > rank(&done) { within } else { done };
         best.kinds = self.kinds;
-        let asked = self.units.unit == Unit::Cycle;
+        let asked = self.units.unit != Unit::Request;
         Some(best).filter(|best| asked || !best.is_empty())
     }
 }

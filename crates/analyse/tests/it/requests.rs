@@ -45,6 +45,10 @@ impl Story {
         self.push(|at| Event::LeftOut { at, tid, ends, calls: none() })
     }
 
+    fn comes_past(&mut self, tid: Tid, begins: bool) -> &mut Self {
+        self.push(|at| Event::Unit { at, tid, begins })
+    }
+
     fn polls(&mut self, tid: Tid) -> &mut Self {
         self.leaves(tid, waiting_in(EPOLL_WAIT, Object::Unknown), none())
     }
@@ -374,7 +378,7 @@ fn a_cycle_is_what_a_thread_does_between_two_sleeps() {
     story.after(9).leaves(ROOT, timer(), none());
     story.after(40).wakes(ROOT, Waker::Timer, none()).comes(ROOT).after(1);
     let deadline_ns = Some(50 * US);
-    let run = story.told_in(Units { unit: Unit::Cycle, thread: None, deadline_ns });
+    let run = story.told_in(Units { unit: Unit::Cycle, deadline_ns, ..Units::default() });
     let all = requests(&run);
     assert_eq!((all.times, all.under_way, all.deadline.map(|of| of.missed)), (2, 1, Some(1)));
     let (late, lock) = (RequestTime::ReleasedLate, RequestTime::Thread(State::Lock));
@@ -385,6 +389,31 @@ fn a_cycle_is_what_a_thread_does_between_two_sleeps() {
     );
     assert_eq!(spans(&all.slowest[1]), [(RequestTime::OnCpu, 9)]);
     assert_eq!((all.slow, all.kinds.len()), (1, 1), "the late one is the slow one");
-    let of_others = Units { unit: Unit::Cycle, thread: Some("nobody".into()), deadline_ns: None };
+    let of_others = Units { unit: Unit::Cycle, thread: Some("nobody".into()), ..Units::default() };
     assert_eq!(requests(&story.told_in(of_others)).times, 0);
+}
+
+#[test]
+fn a_call_is_what_its_thread_does_from_mark_to_mark() {
+    let timer = || waiting_in(NANOSLEEP, Object::Unknown);
+    let mut story = Story::begins();
+    // One that began before is none.
+    story.after(10).comes_past(ROOT, false);
+    story.after(20).comes_past(ROOT, true).after(30).leaves(ROOT, timer(), none());
+    story.after(100).wakes(ROOT, Waker::Timer, none()).after(7).comes(ROOT);
+    story.after(5).comes_past(ROOT, false);
+    // One that is left without an end, one that takes no longer than its own code, one under way.
+    story.after(3).comes_past(ROOT, true).after(4).comes_past(ROOT, true);
+    story.after(9).comes_past(ROOT, false).after(40).comes_past(ROOT, true).after(11);
+    let units = Units { unit: Unit::Call, of: Some("work".into()), ..Units::default() };
+    let run = story.told_in(units);
+    let all = requests(&run);
+    assert_eq!((all.times, all.abandoned, all.under_way), (2, 1, 1));
+    assert_eq!((all.unit, all.unit_of.as_deref()), (Unit::Call, Some("work")));
+    let (sleep, queued) = (RequestTime::Thread(State::Sleep), RequestTime::Thread(State::Runqueue));
+    assert_eq!(
+        spans(&all.slowest[0]),
+        [(RequestTime::OnCpu, 30), (sleep, 100), (queued, 7), (RequestTime::OnCpu, 5)]
+    );
+    assert_eq!(spans(&all.slowest[1]), [(RequestTime::OnCpu, 9)]);
 }

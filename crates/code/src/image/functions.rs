@@ -3,6 +3,7 @@
 //! With symbols in a separate file, names come from that one and code from the other: both have the
 //! same addresses.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use model::name::Match;
@@ -15,6 +16,9 @@ use crate::name::{bare, signature};
 
 /// A function longer than this is a damaged symbol.
 const SIZE_MAX: u64 = 16 << 20;
+
+/// What the symbol of a cold part ends in, after that of its function.
+const COLD: &str = ".cold";
 
 /// The limit of functions that match a name; beyond it, the name was too short.
 const FOUND_MAX: usize = 100;
@@ -57,6 +61,9 @@ impl Image {
         // Aliases of one function are one; one with a size is preferred.
         found.sort_by(|a, b| (a.0, u64::MAX - a.2, &a.1).cmp(&(b.0, u64::MAX - b.2, &b.1)));
         found.dedup_by_key(|(address, ..)| *address);
+        // A cold part is not another function.
+        let symbols: BTreeSet<String> = found.iter().map(|(_, symbol, _)| symbol.clone()).collect();
+        found.retain(|(_, symbol, _)| symbol.strip_suffix(COLD).is_none_or(|of| !symbols.contains(of)));
         found.truncate(FOUND_MAX);
         found.into_iter().map(|(address, symbol, size)| self.function(symbol, address, size)).collect()
     }
@@ -108,7 +115,7 @@ impl Image {
     }
 
     fn function(&self, symbol: String, address: u64, size: u64) -> Function {
-        let cold_name = format!("{symbol}.cold");
+        let cold_name = format!("{symbol}{COLD}");
         let mut cold = None;
         // From an address to the next symbol, or the end of its section.
         let section = self.sections.iter().filter(|section| section.contains(address));

@@ -6,6 +6,7 @@ mod target;
 
 use crate::cli::AttachArgs;
 use crate::cmd::run::{OfRun, finish};
+use crate::cmd::unit;
 use crate::keep::ResultStore;
 use crate::live_run::LiveRun;
 use crate::out::Page;
@@ -45,7 +46,11 @@ fn once(args: AttachArgs, keeper: &mut ResultStore) -> anyhow::Result<u8> {
     let mut live_run = LiveRun::prepare(&args.watching)?;
     // From here on Ctrl-C ends the window, and the report is still written.
     let signals = Signals::take_over().context("cannot handle signals")?;
-    let (watching, length_ns) = (args.watching.watching(MaxOverhead::All(0.02)), args.length_ns);
+    let (mut watching, length_ns) = (args.watching.watching(MaxOverhead::All(0.02)), args.length_ns);
+    watching.unit_probes = unit::probes(&args.watching.unit, || {
+        let first = target.first().with_context(|| format!("{} is gone", target.name))?;
+        Ok(format!("/proc/{first}/exe").into())
+    })?;
     let window = Window { target, watching, length_ns, jvm_names: args.jvm_names };
     let line = ProgressLine::new(args.quiet);
     let recorded =

@@ -5,6 +5,7 @@
 
 use crate::annotate::{self, Counted};
 use crate::cli::RunArgs;
+use crate::cmd::unit::function_remedy;
 use crate::exit;
 use crate::keep::ResultStore;
 use crate::out::{Outputs, Page, Render};
@@ -18,7 +19,7 @@ use listing::{
 use model::recording::Ending;
 use observe::Sources;
 use observe::blocks::{BlockCounts, CountTarget, count_blocks};
-use observe::function_code::{Error, image, image_for};
+use observe::function_code::{image, image_for, only};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use sys::at_once::EndAtOnce;
@@ -168,29 +169,11 @@ fn not_started(error: step::Error) -> anyhow::Error {
 
 /// The only function of the file that matches `name`, and the file offsets of its parts.
 fn find(path: &Path, name: &str) -> anyhow::Result<(Function, Vec<std::ops::Range<u64>>)> {
-    let image = image(path).map_err(|error| {
-        let hint = format!("try: --count-blocks={name}@FILE with the file that contains it");
-        match error {
-            Error::NoCode(path, why) => anyhow!("cannot find {name:?} in {path:?}: {why}\n{hint}"),
-            other => other.into(),
-        }
+    let found = image(path).and_then(|image| Ok((only(&image, path, name)?, image)));
+    let (function, image) = found.map_err(|error| match function_remedy(&error, "--count-blocks", name) {
+        Some(remedy) => anyhow!("{error}\ntry: {remedy}"),
+        None => error.into(),
     })?;
-    let mut found = image.find(name);
-    let function = match found.len() {
-        0 => bail!(
-            "{path:?} has no function called {name:?}\n\
-             try: --count-blocks={name}@FILE with the file that contains it, or a name from `nm -C {}`",
-            path.display()
-        ),
-        1 => found.remove(0),
-        many => {
-            let names: Vec<&str> = found.iter().take(5).map(|function| function.name.as_str()).collect();
-            bail!(
-                "{many} functions of {path:?} match {name:?}: {}\ntry: the full name of one of them",
-                names.join(", ")
-            )
-        }
-    };
     let parts = function
         .ranges()
         .map(|part| Some(image.offset_of(part.start)?..image.offset_of(part.end.checked_sub(1)?)? + 1))

@@ -4,7 +4,7 @@ mod misplaced;
 mod probe;
 
 use crate::cli::{PageArgs, RunArgs};
-use crate::cmd::{count, hits, ladder};
+use crate::cmd::{count, hits, ladder, unit};
 use crate::exit;
 use crate::keep::ResultStore;
 use crate::last_ladder;
@@ -21,6 +21,7 @@ use std::env;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use sys::policy::RtBoost;
+use sys::resolve::resolve_as;
 use sys::rights;
 use sys::signals::Signals;
 use sys::spawn::Command;
@@ -49,7 +50,12 @@ pub(crate) fn run(args: RunArgs, keeper: &mut ResultStore) -> anyhow::Result<u8>
     let lines = counts_lines.then(OutputLines::before).transpose()?;
     let (program, arguments) = args.command.split_first().context("no program")?;
     let command = Command { program: program.clone(), args: arguments.to_vec(), user };
-    let request = Request { command, watching: args.watching.watching(MaxOverhead::BesideCounting(0.05)) };
+    let mut watching = args.watching.watching(MaxOverhead::BesideCounting(0.05));
+    watching.unit_probes = unit::probes(&args.watching.unit, || {
+        let found = resolve_as(&command.program, command.user.as_ref());
+        Ok(found.map_err(|error| observe::Error::Start(error.into()))?)
+    })?;
+    let request = Request { command, watching };
     let recorded = observe::record(&request, &mut live_run)?;
     let job = args.page.job(lines.and_then(OutputLines::after));
     let costs = if args.ladder {

@@ -65,6 +65,7 @@ mod surroundings;
 mod throttled;
 mod timings;
 mod truth;
+mod units;
 mod waits;
 mod wake;
 mod wake_diff;

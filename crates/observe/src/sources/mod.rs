@@ -366,6 +366,14 @@ impl Instruments {
         }
     }
 
+    /// Until when calls and operations were followed, where that was not until the end.
+    pub(crate) fn units_until(&self) -> Option<Ns> {
+        match self {
+            Instruments::Bpf(bpf) => bpf.units_until(),
+            Instruments::Fallback(..) => None,
+        }
+    }
+
     /// What was observed of the processor's counters.
     pub(crate) fn counters(&self) -> Seen<CountersObserved> {
         match self {

@@ -6,7 +6,7 @@ use super::format::{Exported, request_part};
 use super::proto::Message;
 use crate::clean::clean;
 use crate::findings::in_words;
-use crate::page::requests::{kind_name, noun};
+use crate::page::requests::kind_name;
 use crate::units::duration;
 use model::requests::Requests;
 use model::run::FindingRow;
@@ -212,7 +212,7 @@ impl Writer {
             return false;
         };
         let Requests { unit, slowest, .. } = all;
-        let noun = noun(*unit);
+        let noun = unit.name();
         self.track(REQUESTS, |track| {
             track.bytes(2, format!("slow {noun}s").as_bytes());
         });

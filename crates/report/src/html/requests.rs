@@ -4,7 +4,7 @@
 use super::svg::{self, BarPart};
 use super::{blocks, escape};
 use crate::clean::clean;
-use crate::page::requests::{at, ink, noun, reason};
+use crate::page::requests::{at, ink, reason};
 use crate::paint::{Grid, Ink};
 use crate::units::{count, duration, duration_precise};
 use model::requests::{RequestSpan, RequestTime, Requests, SlowRequest};
@@ -22,7 +22,7 @@ pub(super) fn section(run: &Run) -> String {
     let longest = all.slowest.iter().map(|one| one.latency_ns).max().unwrap_or(1);
     let mut html = format!(
         "<section class=\"requests\">\n<h2>Slow {}s</h2>\n{}",
-        noun(all.unit),
+        all.unit.name(),
         blocks::paragraph(
             "dim",
             &format!(
@@ -42,7 +42,7 @@ pub(super) fn section(run: &Run) -> String {
             html,
             "<p>{}</p>\n{}",
             escape::text(&what),
-            svg::bar(&bars, &format!("{}: {what}", noun(all.unit)))
+            svg::bar(&bars, &format!("{}: {what}", all.unit.name()))
         );
     }
     let _ = write!(

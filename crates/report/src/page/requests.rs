@@ -24,7 +24,7 @@ const HELD_WORTH: Ns = 5;
 pub(super) fn table(run: &Run, look: Look, rows: usize) -> Vec<Line> {
     let Some(all) = run.tables.requests.value() else { return Vec::new() };
     if all.times == 0 {
-        return no_cycles(all, look);
+        return none(all, look);
     }
     let mut lines = summary(all, run, look);
     let most = if look.is_document() { all.findings.len() } else { FINDINGS };
@@ -46,7 +46,7 @@ pub(super) fn table(run: &Run, look: Look, rows: usize) -> Vec<Line> {
         figure("more in slow", 1),
         figure("p99 without", 2),
     ];
-    let mut table = Table::new(look, &format!("a {}'s time", noun(all.unit)), columns);
+    let mut table = Table::new(look, &format!("a {}'s time", all.unit.name()), columns);
     for part in &parts[..shown] {
         table.row(vec![
             (Ink::Plain, part.place.value().map(words::located).unwrap_or_default()),
@@ -90,19 +90,30 @@ pub(super) fn table(run: &Run, look: Look, rows: usize) -> Vec<Line> {
     lines
 }
 
-/// Where cycles were asked for and none was seen.
-fn no_cycles(all: &Requests, look: Look) -> Vec<Line> {
-    let why = " no thread slept twice, or none of that name";
-    let lines = Line::new(look).add(Ink::Bold, "no cycles:").add(Ink::Plain, why).wrap(2);
-    if all.unit == Unit::Cycle { lines } else { Vec::new() }
+/// Where others than requests were asked for and none was seen.
+fn none(all: &Requests, look: Look) -> Vec<Line> {
+    let of = all.unit_of.as_deref().unwrap_or_default();
+    let why = match all.unit {
+        Unit::Request => return Vec::new(),
+        Unit::Cycle => "no thread slept twice, or none of that name".to_owned(),
+        Unit::Call | Unit::Operation if all.under_way + all.abandoned > 0 => {
+            format!("{of} began {}, and did not end", counted(all.under_way + all.abandoned, "time"))
+        }
+        Unit::Call => format!("{of} was not called"),
+        Unit::Operation => format!("the program did not come past {of}"),
+    };
+    let what = format!("no {}s:", all.unit.name());
+    Line::new(look).add(Ink::Bold, &what).add(Ink::Plain, &format!(" {why}")).wrap(2)
 }
 
 /// What requests ask for: how long each kind takes, how many of the slow ones are of it, and what
 /// it spends most time at.
 fn by_kind(all: &Requests, look: Look, rows: usize) -> Vec<Line> {
-    let (title, of) = match all.unit {
-        Unit::Request => ("requests by kind", "requests"),
-        Unit::Cycle => ("cycles by thread", "cycles"),
+    let (of, by) = match all.unit {
+        Unit::Request => ("requests", "kind"),
+        Unit::Cycle => ("cycles", "thread"),
+        Unit::Call => ("calls", "thread"),
+        Unit::Operation => ("operations", "thread"),
     };
     let columns = vec![
         text("", 16, 0),
@@ -114,7 +125,7 @@ fn by_kind(all: &Requests, look: Look, rows: usize) -> Vec<Line> {
         text("most time", 12, 2),
         figure("mean", 2),
     ];
-    let mut table = Table::new(look, title, columns);
+    let mut table = Table::new(look, &format!("{of} by {by}"), columns);
     let total_ns = all.latency.mean_ns as f64 * all.sample() as f64;
     let whole = if look.is_document() { all.kinds.len() } else { rows_shown(all.kinds.len(), rows) };
     for kind in &all.kinds[..whole] {
@@ -134,11 +145,7 @@ fn by_kind(all: &Requests, look: Look, rows: usize) -> Vec<Line> {
     let rest = &all.kinds[whole..];
     if !rest.is_empty() {
         let mut cells = vec![String::new(); 8];
-        cells[0] = format!(
-            "{} {}",
-            look.rest(),
-            counted(rest.len() as u64, if all.unit == Unit::Cycle { "more thread" } else { "more kind" })
-        );
+        cells[0] = format!("{} {}", look.rest(), counted(rest.len() as u64, &format!("more {by}")));
         cells[1] = count(rest.iter().map(|kind| kind.times).sum());
         cells[4] = count(rest.iter().map(|kind| kind.slow).sum());
         table.rest(cells.into_iter().map(|cell| (Ink::Dim, cell)).collect());
@@ -178,7 +185,7 @@ fn finding(found: &RequestFinding, all: &Requests, look: Look) -> Vec<Line> {
         SlowOrTypical::Slow => ("slow", all.latency.p99_ns, part.without.p99_ns, "p99"),
         SlowOrTypical::Typical => ("typical", all.latency.p50_ns, part.without.p50_ns, "p50"),
     };
-    let who = format!("{who} {}s", noun(all.unit));
+    let who = format!("{who} {}s", all.unit.name());
     let line = Line::new(look).add(Ink::Bold, &format!("{who} {}", does(part, &more)));
     let without = match then_ns < now_ns {
         true => format!(": {name} about {} without it, not {}", duration(then_ns), duration(now_ns)),
@@ -231,23 +238,30 @@ fn does(part: &RequestPart, time: &str) -> String {
 fn summary(all: &Requests, run: &Run, look: Look) -> Vec<Line> {
     let latency = all.latency;
     let came = all.times + all.left_out;
-    let rate = three_digits(came as f64 * 1e9 / run.wall_ns.max(1) as f64);
-    let drawn = match all.left_out {
-        0 => String::new(),
-        _ => format!("; of {} of them, drawn at random", count(all.sample())),
+    let rate = three_digits(came as f64 * 1e9 / all.followed_ns.unwrap_or(run.wall_ns).max(1) as f64);
+    let drawn = match (all.followed_ns, all.left_out) {
+        (Some(ns), _) => format!("; in the first {} only, as following them took too much", duration(ns)),
+        (None, 0) => String::new(),
+        (None, _) => format!("; of {} of them, drawn at random", count(all.sample())),
     };
+    let of = all.unit_of.as_ref().map(|of| format!(" of {of}")).unwrap_or_default();
     let line = Line::new(look)
-        .add(Ink::Bold, &counted(came, noun(all.unit)))
-        .add(Ink::Plain, &format!(", {rate} per s{drawn}: "))
+        .add(Ink::Bold, &counted(came, all.unit.name()))
+        .add(Ink::Plain, &format!("{of}, {rate} per s{drawn}: "))
         .glued(Ink::Bold, &format!("p50 {}", duration(latency.p50_ns)));
     let others = [("p90", latency.p90_ns), ("p99", latency.p99_ns), ("max", latency.max_ns)];
     let line = others.into_iter().fold(line, |line, (name, ns)| {
         line.add(Ink::Plain, ", ").glued(Ink::Plain, &format!("{name} {}", duration(ns)))
     });
+    let (under_way, abandoned) = match all.unit {
+        Unit::Request => ("not answered yet", "closed without an answer"),
+        Unit::Call => ("not ended yet", "left without a return"),
+        Unit::Cycle | Unit::Operation => ("not ended yet", "left without an end"),
+    };
     let left_out = [
-        (all.under_way, if all.unit == Unit::Cycle { "not ended yet" } else { "not answered yet" }),
+        (all.under_way, under_way),
         (all.began_before, "from before"),
-        (all.abandoned, "closed without an answer"),
+        (all.abandoned, abandoned),
         (all.not_followed, "not followed to their end"),
     ];
     let left_out: Vec<String> = left_out
@@ -275,13 +289,6 @@ fn summary(all: &Requests, run: &Run, look: Look) -> Vec<Line> {
     }
     lines.extend(Line::new(look).add(Ink::Dim, &of).wrap(2));
     lines
-}
-
-pub(crate) fn noun(unit: Unit) -> &'static str {
-    match unit {
-        Unit::Request => "request",
-        Unit::Cycle => "cycle",
-    }
 }
 
 pub(crate) fn ink(at: RequestTime) -> Ink {

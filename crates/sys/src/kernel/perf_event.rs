@@ -3,6 +3,7 @@
 //! `observe::sources` decodes the records; this module only moves their bytes.
 #![allow(unsafe_code)]
 
+use std::ffi::CStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -54,6 +55,23 @@ pub fn open(attr: &perf_event_attr, tid: u32, cpu: u32) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
+/// An event at each execution of an instruction, in whichever process: that at `offset` of the
+/// file.
+/// `semaphore` is the offset of a 16-bit counter, which the kernel holds above 0 meanwhile. `kind`
+/// is the number of the kernel's `uprobe` events.
+///
+/// # Errors
+/// As [`open`]; `EINVAL` where there is no instruction that can be probed.
+pub fn at_instruction(kind: u32, file: &CStr, offset: u64, semaphore: Option<u32>) -> io::Result<OwnedFd> {
+    let mut attr = perf_event_attr::default();
+    attr.type_ = kind;
+    attr.config = u64::from(semaphore.unwrap_or(0)) << 32;
+    attr.__bindgen_anon_3.uprobe_path = file.as_ptr() as u64;
+    attr.__bindgen_anon_4.probe_offset = offset;
+    // The kernel wants a CPU, and takes no notice of it.
+    open(&attr, ANY_THREAD, 0)
+}
+
 /// Redirects the records of `from` to the ring of `into`: both must have the same CPU and clock.
 ///
 /// # Errors
@@ -64,7 +82,7 @@ pub fn redirect(from: BorrowedFd<'_>, into: BorrowedFd<'_>) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Runs a loaded BPF program at each overflow of the event.
+/// Runs a loaded BPF program at each overflow of the event, or wherever it is.
 ///
 /// # Errors
 /// The error of `PERF_EVENT_IOC_SET_BPF`.

@@ -167,7 +167,9 @@ impl Distribution {
         let by_kind = std::mem::take(&mut self.by_kind);
         Requests {
             unit: self.units.unit,
+            unit_of: self.units.of.as_deref().map(str::to_owned),
             deadline: self.units.deadline_ns.map(|ns| Deadline { ns, missed: self.missed }),
+            followed_ns: None,
             times,
             began_before: self.began_before,
             under_way: self.under_way,

@@ -37,6 +37,7 @@ pub(crate) struct Seen {
     pub(crate) samples: u64,
     pub(crate) faults: u64,
     pub(crate) sends: u64,
+    pub(crate) units: u64,
 }
 
 /// What the kernel half reports here.
@@ -118,6 +119,10 @@ impl Decoder {
             Kind::LeftOut => {
                 let (of, rest): (&wire::OfEnds, _) = read(record)?;
                 Event::LeftOut { at, tid, ends: of.ends.into(), calls: calls(head, rest)? }
+            }
+            Kind::Unit => {
+                self.seen.units += 1;
+                Event::Unit { at, tid, begins: head.a == 1 }
             }
             Kind::Drawn => Event::Drawn { at, tid, one_in: 1 << (head.a & 31) },
             Kind::Start => Event::Start { at, tid },

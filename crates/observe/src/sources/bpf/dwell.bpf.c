@@ -27,6 +27,7 @@
 #include "network.h"
 #include "resolver.h"
 #include "results.h"
+#include "units.h"
 
 /* ---- system calls ---------------------------------------------------------------------------- */
 

@@ -226,6 +226,8 @@ struct bpf_perf_event_data { struct perf_regs regs; u64 sample_period; u64 addr;
 /* A function in user space: its first parameter, and its return value. */
 #define PARAMETER0(regs) ((regs)->di)
 #define RETURNED(regs) ((regs)->ax)
+#define UPROBE_SP(regs) ((regs)->sp)
+#define RETURNS_BY_STACK 1
 /* Registers for unwinding: instruction, stack and frame pointer, and callee-saved ones. */
 #define USER_REGS(regs, to)                                                                                    \
 	do {                                                                                                   \
@@ -251,6 +253,8 @@ struct bpf_perf_event_data { struct perf_regs regs; u64 sample_period; u64 addr;
 #define O_DIRECT 0x10000
 #define PARAMETER0(user) (((struct user_pt_regs *)(user))->regs[0])
 #define RETURNED(user) (((struct user_pt_regs *)(user))->regs[0])
+#define UPROBE_SP(user) (((struct user_pt_regs *)(user))->sp)
+#define RETURNS_BY_STACK 0
 #define USER_REGS(user, to)                                                                                    \
 	do {                                                                                                   \
 		(to)[0] = (user)->pc, (to)[1] = (user)->sp, (to)[2] = (user)->regs[29], (to)[3] = (user)->regs[30]; \

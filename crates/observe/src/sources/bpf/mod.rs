@@ -17,7 +17,8 @@
 //! - `left_out.rs`: how many requests are followed.
 //! - `cost.rs`: counters of the kernel half; `files.rs`: its counters of files; `disk_requests.rs`:
 //!   those of requests to disks.
-//! - `names.rs`, `network.rs`, `resolver.rs`: programs that are run, or attached, on demand.
+//! - `names.rs`, `network.rs`, `resolver.rs`, `units.rs`: programs that are run, or attached, on
+//!   demand.
 //!
 //! This file puts them together. A drain runs from the kernel's buffers to the sink once: nothing
 //! that handles an event drains or sleeps, and the controller is called after the drain.
@@ -64,6 +65,7 @@ mod slices;
 mod sound;
 mod tracing;
 pub(crate) mod types;
+mod units;
 mod waits;
 mod wire;
 
@@ -106,6 +108,7 @@ use std::path::Path;
 use sys::clock::monotonic_ns;
 use tracing::Tracing;
 use types::Types;
+use units::UnitEvents;
 use waits::WaitPeriod;
 
 /// The age at which a record's place in the stream is certain: much more than the difference of two
@@ -129,6 +132,7 @@ pub(crate) struct Bpf {
     threads: Threads,
     commands: Commands,
     left_out: LeftOut,
+    units: UnitEvents,
     /// The window, where it was attached to running processes.
     look_here: Option<LookHere>,
     /// Processes whose listeners are to be found, once the window has begun: that takes a while.
@@ -172,7 +176,7 @@ impl Bpf {
     pub(crate) fn start(root: Pid, cpus: &[u32], watching: &Watching) -> Result<Self, BpfRefusal> {
         let types = Types::read(made_for(load::OBJECT)?, attach::tracepoints(), &[])?;
         let mut bpf = Self::start_with(&types, root, cpus, watching, 1)?;
-        bpf.see_names(watching, &[]);
+        bpf.attach_uprobes(watching, &[]);
         Ok(bpf)
     }
 
@@ -190,7 +194,7 @@ impl Bpf {
         let (look_here, pids, found) = alive::find(&mut bpf.ebpf, types.targets(), &all, listed)?;
         bpf.look_here = Some(look_here);
         bpf.sources.extend(missing_threads(&pids));
-        bpf.see_names(watching, &pids.iter().copied().collect::<Vec<_>>());
+        bpf.attach_uprobes(watching, &pids.iter().copied().collect::<Vec<_>>());
         for pid in &pids {
             bpf.stacks.found(*pid);
         }
@@ -212,7 +216,10 @@ impl Bpf {
     }
 
     /// Only on demand: the kernel takes 0.2 s to detach uprobes.
-    fn see_names(&mut self, watching: &Watching, pids: &[Pid]) {
+    fn attach_uprobes(&mut self, watching: &Watching, pids: &[Pid]) {
+        let (units, missing) = UnitEvents::start(&mut self.ebpf, watching);
+        self.units = units;
+        self.sources.extend(missing);
         if watching.names {
             self.sources.extend(resolver::attach(&mut self.ebpf, pids));
         }
@@ -292,6 +299,7 @@ impl Bpf {
             threads: Threads::new(root),
             commands: Commands::default(),
             left_out: LeftOut::new(watching),
+            units: UnitEvents::default(),
             look_here: None,
             attached: BTreeSet::new(),
             at_end: None,
@@ -368,6 +376,7 @@ impl Bpf {
         }
         let now = monotonic_ns();
         self.left_out.keep(&mut self.ebpf, now, || self.threads.busy_until(now));
+        self.units.keep(now, self.drain.decoder.seen.units, || self.threads.busy_until(now));
         // At the end there is no overhead left to save.
         if !last {
             let seen = self.drain.decoder.seen;
@@ -558,7 +567,13 @@ impl Bpf {
             return Vec::new();
         }
         let (attached, costs) = (self.controller.attached(), self.controller.costs());
-        cost::of_instruments(&self.calls(), attached, costs, (self.drain.decoder.seen, self.drain.counted))
+        cost::of_instruments(
+            &self.calls(),
+            attached,
+            costs,
+            (self.drain.decoder.seen, self.drain.counted),
+            self.units.each_ns(),
+        )
     }
 
     /// The calls that returned while they were traced.
@@ -593,6 +608,11 @@ impl Bpf {
             Some(counted) => counted.requests_left_out,
             None => self.left_out.since(&self.ebpf),
         }
+    }
+
+    /// Until when calls and operations were followed, where that was not until the end.
+    pub(crate) fn units_until(&self) -> Option<Ns> {
+        self.units.until()
     }
 
     /// What was observed of the processor's counters.

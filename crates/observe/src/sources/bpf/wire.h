@@ -144,6 +144,11 @@ enum kind {
 	K_LEFT_OUT = 46,
 	/* a: n; the request that the thread receives next, at the same time, was drawn of 2^n. */
 	K_DRAWN = 47,
+	/*
+	 * A head alone. a: 1 where a piece of work begins that was asked for by name, 0 where it
+	 * ends.
+	 */
+	K_UNIT = 50,
 	/* In the ring `stacks`, like all below. a: mode. */
 	K_SAMPLE_STACK = 64,
 	K_WAIT_STACK = 65,

@@ -123,6 +123,9 @@ layout! {
         LeftOut = 46,
         /// a: n; the request that the thread receives next, at the same time, was drawn of 2^n.
         Drawn = 47,
+        /// A head alone. a: 1 where a piece of work begins that was asked for by name, 0 where it
+        /// ends.
+        Unit = 50,
         /// In the ring `stacks`, like all below. a: mode.
         SampleStack = 64,
         WaitStack = 65,

@@ -4,7 +4,6 @@
 use super::span::{INTERNAL, SERVER, Span, Trace, number, text};
 use crate::clean::clean;
 use crate::export::format::request_part;
-use crate::page::requests::noun;
 use model::Run;
 use model::requests::{Requests, SlowRequest, Unit};
 
@@ -24,7 +23,7 @@ fn of_one(run: &Run, all: &Requests, slow: &SlowRequest) -> Vec<Span> {
         whole.push(text("client.address", address.trim_matches(['[', ']'])));
         whole.extend(port.parse().ok().map(|port| number("client.port", port)));
     }
-    let noun = noun(all.unit);
+    let noun = all.unit.name();
     let name = slow.kind.value().map_or_else(|| noun.to_owned(), |kind| clean(kind, true));
     let which = [slow.client.as_bytes(), &slow.began_ns.to_le_bytes(), name.as_bytes()].concat();
     // A cycle is for no client.

@@ -93,6 +93,8 @@ pub(crate) fn served() -> Run {
     let mut run = attached();
     run.tables.requests = Seen::Value(Requests {
         unit: Unit::Request,
+        unit_of: None,
+        followed_ns: None,
         deadline: None,
         times: 6_369,
         began_before: 5,

@@ -247,6 +247,7 @@ fn trailer() -> Trailer {
         sources: Vec::new(),
         kept_until: None,
         requests_left_out: None,
+        units_until: None,
         sliced: None,
         // The value in older recordings.
         costs: Seen::unseen("not recorded by the dwell version that made this file"),
@@ -301,5 +302,6 @@ pub(crate) fn variant(event: &Event) -> &'static str {
         Event::RequestKind { .. } => "RequestKind",
         Event::LeftOut { .. } => "LeftOut",
         Event::Drawn { .. } => "Drawn",
+        Event::Unit { .. } => "Unit",
     }
 }

@@ -1,0 +1,115 @@
+//! `--unit FUNCTION` and `--unit usdt:PROVIDER:NAME`: each call and each operation is counted, and
+//! what was planted in a few of them is what these have more.
+
+use crate::support::{self, MS, fresh};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::LazyLock;
+
+static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| {
+    let program = fresh("units");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/units.c");
+    let made = Command::new("cc").args(["-g", "-O2", source, "-o"]).arg(&program).status();
+    assert!(made.is_ok_and(|made| made.success()), "cc cannot compile {source}");
+    program
+});
+
+fn run(unit: &str, options: &[&str], program: &Path, json: Option<&Path>) -> Output {
+    let mut command = Command::new(support::dwell());
+    command.args(["run", "--width", "160", "--unit", unit]).args(options);
+    command.args(json.into_iter().flat_map(|json| [Path::new("--json"), json]));
+    command.arg("--").arg(program).output().expect("dwell starts")
+}
+
+/// The pieces of work of a run, and its page.
+fn found(unit: &str, options: &[&str]) -> (Value, String) {
+    let json = fresh("units.json");
+    let output = run(unit, options, &PROGRAM, Some(&json));
+    let page = support::text(&output.stderr);
+    assert!(output.status.success(), "{page}");
+    let all = support::read_json(&json)["requests"].clone();
+    assert!(all["times"].is_u64(), "{all}\n{page}");
+    let mean: u64 = all["latency"]["mean_ns"].as_u64().unwrap();
+    let parts = all["parts"].as_array().unwrap();
+    let sum: u64 = parts.iter().filter_map(|part| part["mean_ns"].as_u64()).sum();
+    assert!(sum.abs_diff(mean) <= parts.len() as u64, "the parts sum to the mean: {all}");
+    (all, page)
+}
+
+#[test]
+fn each_call_of_a_function_is_one_and_the_slow_ones_have_what_was_planted() {
+    let (all, page) = found("handle", &["--slower-than", "15ms"]);
+    assert_eq!((&all["unit"], &all["unit_of"]), (&"call".into(), &"handle".into()));
+    assert_eq!((&all["times"], &all["abandoned"]), (&100.into(), &0.into()), "{all}");
+    assert_eq!((&all["deadline"]["missed"], &all["slow"]), (&5.into(), &5.into()), "{all}");
+    let sleep =
+        all["parts"].as_array().unwrap().iter().find(|part| part["at"] == "sleep").expect("they sleep");
+    assert!(sleep["slow_ns"].as_u64() >= Some(20 * MS) && sleep["typical_ns"] == 0, "{sleep}");
+    assert!(sleep["place"].to_string().contains("units.c"), "where: {sleep}");
+    assert!(page.contains("100 calls of handle, ") && page.contains("slow calls sleep "), "{page}");
+}
+
+#[test]
+fn a_call_that_ends_in_another_or_is_left_by_a_jump_is_told_apart() {
+    let (all, _) = found("hands_on", &[]);
+    assert_eq!((&all["times"], &all["abandoned"]), (&100.into(), &0.into()), "{all}");
+    let (all, page) = found("fails", &[]);
+    assert_eq!((&all["times"], &all["abandoned"]), (&75.into(), &25.into()), "{all}");
+    assert!(page.contains("25 left without a return"), "{page}");
+}
+
+#[test]
+fn operations_are_between_two_probes_or_from_one_to_the_next() {
+    let (all, page) = found("usdt:shop:order", &[]);
+    assert_eq!(
+        (&all["unit"], &all["times"]),
+        (&"operation".into(), &100.into()),
+        "its counter was raised: {all}"
+    );
+    assert!(page.contains("100 operations of usdt:shop:order, "), "{page}");
+    let (all, _) = found("usdt:shop:frame", &[]);
+    assert_eq!((&all["times"], &all["under_way"]), (&99.into(), &1.into()), "{all}");
+    let sleeps = |part: &&Value| part["at"] == "sleep";
+    assert!(
+        all["parts"].as_array().unwrap().iter().any(|part| sleeps(&part)),
+        "all is in one of them: {all}"
+    );
+}
+
+#[test]
+fn what_cannot_be_followed_is_an_error_before_the_program_starts() {
+    let program = PROGRAM.display();
+    for (unit, told) in [
+        ("handel", format!("{program:?} has no function called \"handel\"")),
+        ("usdt:shop:fram", "has no probe shop:fram; it has shop:frame, shop:order__done, ".to_owned()),
+        ("usdt:libc", "a probe is written usdt:PROVIDER:NAME".to_owned()),
+        ("cycle=", "the name of a thread has 1 to 15 bytes".to_owned()),
+        ("handle@/etc/hostname", "cannot follow --unit: ".to_owned()),
+    ] {
+        let output = run(unit, &[], &PROGRAM, None);
+        let errors = support::text(&output.stderr);
+        assert!(!output.status.success() && output.stdout.is_empty(), "{unit}: {errors}");
+        assert!(errors.contains(&told.replace("\"\\\"", "\"")), "{unit}: {errors}");
+    }
+}
+
+#[test]
+fn where_following_takes_too_much_it_stops_and_says_when() {
+    let source = fresh("hot.c");
+    let program = fresh("hot");
+    let text = "volatile int x; __attribute__((noinline)) int hot(int n) { x += n; return x; }\n\
+                int main(void) { for (int i = 0; i < 300000000; i++) hot(i); }\n";
+    std::fs::write(&source, text).unwrap();
+    let made = Command::new("cc").arg("-O1").arg(&source).arg("-o").arg(&program).status();
+    assert!(made.is_ok_and(|made| made.success()));
+    let json = fresh("hot.json");
+    let output = run("hot", &[], &program, Some(&json));
+    let page = support::text(&output.stderr);
+    let run = support::read_json(&json);
+    let all = &run["requests"];
+    let followed = all["followed_ns"].as_u64().unwrap_or_else(|| panic!("it stops: {all}\n{page}"));
+    assert!(followed < run["wall_ns"].as_u64().unwrap(), "{followed}");
+    assert!(all["times"].as_u64() > Some(100) && all["abandoned"] == 0, "{all}");
+    assert!(page.contains(" only, as following them took too much: "), "{page}");
+}
