@@ -6,7 +6,8 @@
 //! tier perf   events say when, snapshots say what    switch-out |------- wait -------| switch-in
 //!                                                                  snapshot: "read, pipe"
 //! tier proc   each snapshot speaks for the time      snapshot A: user    B: sleeps
-//!             around it, half-way to the next         user |  user    sleep  |  sleep
+//!             around it; the kernel's count of CPU    user |  user | sleep      |  sleep
+//!             time says where it changed               (3 ms of CPU)
 //! ```
 //!
 //! What comes first is left to `order`; where the path goes on from a wait to `path`; how time

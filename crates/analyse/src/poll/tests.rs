@@ -467,9 +467,11 @@ fn two_that_wait_for_each_other_do_not_hang_the_analysis() {
 }
 
 #[test]
-fn each_look_speaks_for_half_the_way_to_the_next() {
+fn where_the_kernel_does_not_count_each_look_speaks_for_half_the_way_to_the_next() {
     let sleeps = || vec![in_call(10, 10, 1, SLEEP)];
-    let runs = |ticks: Ns| vec![Snapshot { user_ns: ticks * TICK_NS, ..sight(10, 10, 1, b'R') }];
+    let cpu_ns = || Seen::unseen("no schedstat");
+    let runs =
+        |ticks: Ns| vec![Snapshot { user_ns: ticks * TICK_NS, cpu_ns: cpu_ns(), ..sight(10, 10, 1, b'R') }];
     let mut events = vec![exec(0)];
     events.extend((0..50).map(|at| look(at * 10 + 5, if at < 20 { sleeps() } else { runs(at - 19) })));
     let closed = proc(events, 500);
@@ -481,6 +483,29 @@ fn each_look_speaks_for_half_the_way_to_the_next() {
         (130..150).contains(&(sleep.lo_ns / MS)) && (260..280).contains(&(sleep.hi_ns / MS)),
         "{sleep:?}"
     );
+}
+
+#[test]
+fn the_kernels_counters_say_when_a_thread_turned_between_two_looks() {
+    let busy = |tid, state, ms: Ns| {
+        let (cpu_ns, runqueue_ns) = (Seen::Value(ms * MS), Seen::Value(0));
+        let call = Seen::Value(Call(SLEEP));
+        Snapshot { cpu_ns, runqueue_ns, call, ..sight(tid, tid, if tid == 10 { 1 } else { 10 }, state) }
+    };
+    let shell = || Snapshot { call: Seen::Value(Call(WAIT4)), ..sight(10, 10, 1, b'S') };
+    let events = vec![
+        exec(0),
+        look(1, vec![shell(), busy(20, b'R', 1)]),
+        // It ran for 30 ms more, and sleeps since.
+        look(91, vec![shell(), busy(20, b'S', 31)]),
+        // It ran for the last 10.
+        look(171, vec![shell(), busy(20, b'R', 41)]),
+        // It has ended, and the next one ran for 5 ms.
+        look(251, vec![shell(), busy(30, b'R', 5)]),
+    ];
+    let closed = proc(events, 251);
+    assert_eq!(step(&closed, 20, State::Sleep).1, 130);
+    assert_eq!(ms(&closed, State::User) + ms(&closed, State::Kernel), 30 + 10 + 75 + 5);
 }
 
 #[test]

@@ -49,8 +49,8 @@ pub(super) struct Thread {
     /// snapshot.
     pub(super) ready_ns: Ns,
     pub(super) blocked_ns: Ns,
-    /// Time in the run queue and on a CPU by the kernel's count, between two snapshots, one of them
-    /// with the thread in either state.
+    /// Time in the run queue and on a CPU by the kernel's count, between two snapshots; with
+    /// switches, where one of them saw the thread in either state.
     pub(super) runnable_ns: (Ns, Ns),
     /// How long it waited for work.
     pub(super) for_work_ns: Ns,
@@ -221,10 +221,10 @@ impl Thread {
     }
 
     /// What the kernel's counters say since they were last read: time while it was runnable is
-    /// kept here, the ticks are given back.
-    pub(super) fn used(&mut self, looked: &Snapshot) -> Mix {
+    /// kept here, the ticks are given back. `all`: also where both snapshots saw it wait.
+    pub(super) fn used(&mut self, looked: &Snapshot, all: bool) -> Mix {
         let last = self.looked.as_ref();
-        let was_runnable = last.is_some_and(|last| last.state == b'R') || looked.state == b'R';
+        let was_runnable = all || last.is_some_and(|last| last.state == b'R') || looked.state == b'R';
         let since = |now: &Seen<Ns>, last: Option<&Seen<Ns>>| {
             let now = now.value().copied().unwrap_or(0);
             now.saturating_sub(last.and_then(Seen::value).copied().unwrap_or(now))

@@ -118,6 +118,10 @@ impl Tree {
         self.get(tid).map(|thread| thread.pid)
     }
 
+    pub(super) fn parent_of(&self, pid: Pid) -> Option<Pid> {
+        self.processes.get(&pid).map(|process| process.parent)
+    }
+
     pub(super) fn has(&self, pid: Pid) -> bool {
         self.processes.contains_key(&pid)
     }

@@ -22,6 +22,14 @@ const REACH_NS: Ns = 50_000_000;
 /// What each thread was seen to wait for.
 pub(super) type Waits = FxHashMap<Tid, Classified>;
 
+/// What a snapshot says of a thread.
+enum News {
+    Is(Snapshot),
+    /// It has run for a while before.
+    Runs(Tid),
+    IsGone(Tid),
+}
+
 /// The tree under way.
 #[derive(Debug)]
 pub(super) struct Watch {
@@ -284,20 +292,81 @@ impl Watch {
     pub(super) fn look(&mut self, at: Ns, threads: Vec<Snapshot>, waits: &Waits) {
         if self.tier == Tier::Proc {
             self.begin_with(at, &threads);
-            self.half_way_to(at, &threads, waits);
-        } else {
-            self.advance(at);
         }
         if self.path.is_some() && self.ended_at.is_none() {
             self.looks += 1;
         }
-        let from = self.path.as_ref().map_or(at, PathLedger::now);
-        let since = if self.tier == Tier::Proc { from } else { at };
-        self.miss(since, &threads);
-        for looked in threads {
-            self.look_at(since, looked, waits);
+        for (since, news) in self.news(at, threads, waits) {
+            self.advance(since);
+            match news {
+                News::Is(looked) => self.look_at(since, looked, waits),
+                News::Runs(tid) => self.tree.does(since, tid, PolledState::Running),
+                News::IsGone(tid) => self.tree.dies(since, tid),
+            }
         }
         self.last_look = Some(at);
+    }
+
+    /// What a snapshot says, and since when it is so, in order of time. With switches, these say
+    /// when.
+    fn news(&mut self, at: Ns, threads: Vec<Snapshot>, waits: &Waits) -> Vec<(Ns, News)> {
+        let gone = self.missing(&threads);
+        let last = self.last_look.filter(|last| {
+            let in_wall = self.path.as_ref().is_some_and(|path| path.start() <= *last);
+            self.tier == Tier::Proc && in_wall && at.saturating_sub(*last) <= 2 * REACH_NS
+        });
+        let otherwise = match (self.tier, last) {
+            (Tier::Proc, Some(last)) => last + at.saturating_sub(last) / 2,
+            (Tier::Proc, None) => {
+                self.half_way_to(at, &threads, waits);
+                self.path.as_ref().map_or(at, PathLedger::now)
+            }
+            _ => at,
+        };
+        let mut news = Vec::with_capacity(threads.len());
+        for looked in threads {
+            let (runs, since) = last.map_or((None, None), |last| self.since(last, at, &looked));
+            news.extend(runs.map(|runs| (runs, News::Runs(looked.tid))));
+            news.push((since.unwrap_or(otherwise), News::Is(looked)));
+        }
+        let end = |tid| last.and_then(|_| self.next_one(tid, &news)).unwrap_or(otherwise);
+        let ends: Vec<_> = gone.into_iter().map(|tid| (end(tid), News::IsGone(tid))).collect();
+        news.splice(0..0, ends);
+        news.sort_by_key(|(since, _)| *since);
+        news
+    }
+
+    /// When a thread turned to what this snapshot saw, by the time in which it was on a CPU or
+    /// ready since the last one, as the kernel counted it; and when it began to run in between, if
+    /// both saw it wait.
+    fn since(&self, last: Ns, at: Ns, looked: &Snapshot) -> (Option<Ns>, Option<Ns>) {
+        let busy = |of: &Snapshot| Some(of.cpu_ns.value()?.saturating_add(*of.runqueue_ns.value()?));
+        let known = self.tree.get(looked.tid);
+        let before = known.map_or(Some(0), |thread| busy(thread.looked.as_ref()?));
+        let Some((now, before)) = busy(looked).zip(before) else { return (None, None) };
+        let busy = now.saturating_sub(before).min(at.saturating_sub(last));
+        let waited = known.map(|thread| matches!(thread.doing, PolledState::Blocked(_)));
+        match (waited, looked.state) {
+            (None | Some(true), b'R') => (None, Some(at - busy)),
+            (Some(false), b'S' | b'D') => (None, Some(last + busy)),
+            (Some(true), b'S' | b'D') if busy > 0 => {
+                let runs = last + (at - last - busy) / 2;
+                (Some(runs), Some(runs + busy))
+            }
+            _ => (None, None),
+        }
+    }
+
+    /// When a process began after this thread had ended, and their parent had waited for it: one
+    /// begins there when the other has ended.
+    fn next_one(&self, tid: Tid, news: &[(Ns, News)]) -> Option<Ns> {
+        let thread = self.tree.get(tid).filter(|thread| thread.doing == PolledState::Running)?;
+        let parent = self.tree.parent_of(thread.pid)?;
+        let begins = |(since, news): &(Ns, News)| match news {
+            News::Is(looked) if looked.parent == parent && !self.tree.has(looked.pid) => Some(*since),
+            _ => None,
+        };
+        news.iter().filter_map(begins).min()
     }
 
     /// Without an `execve` to begin with, the wall begins with the first snapshot of the root.
@@ -345,20 +414,16 @@ impl Watch {
     /// Threads that are in the tree but not in this snapshot have ended. Where there are switches
     /// these record most ends; not those of threads that are no longer traced, which have had no
     /// event since the last snapshot either.
-    fn miss(&mut self, at: Ns, threads: &[Snapshot]) {
+    fn missing(&self, threads: &[Snapshot]) -> Vec<Tid> {
         let living = threads.iter().filter(|looked| !is_over(looked));
         let there: FxHashSet<Tid> = living.map(|looked| looked.tid).collect();
         let last_look = self.last_look.unwrap_or(0);
-        for tid in self.tree.tids() {
-            let heard_of = self.tree.get(tid).is_some_and(|thread| thread.since >= last_look);
-            if self.tier != Tier::Proc && heard_of {
-                continue;
-            }
-            // The root's last thread has the wall until it is reaped.
-            if !there.contains(&tid) && tid != self.root {
-                self.tree.dies(at, tid);
-            }
-        }
+        let heard_of = |tid| self.tree.get(tid).is_some_and(|thread| thread.since >= last_look);
+        // The root's last thread has the wall until it is reaped.
+        let is_gone = |tid: &Tid| {
+            !there.contains(tid) && *tid != self.root && (self.tier == Tier::Proc || !heard_of(*tid))
+        };
+        self.tree.tids().into_iter().filter(is_gone).collect()
     }
 
     fn look_at(&mut self, at: Ns, looked: Snapshot, waits: &Waits) {
@@ -404,7 +469,7 @@ impl Watch {
     /// What the kernel's counters of a thread say since they were last read.
     fn used(&mut self, tid: Tid, looked: &Snapshot) {
         let Some(thread) = self.tree.get_mut(tid) else { return };
-        let (ticks, by_looks) = (thread.used(looked), thread.by_looks);
+        let (ticks, by_looks) = (thread.used(looked, self.tier == Tier::Proc), thread.by_looks);
         if self.tier == Tier::Proc {
             self.sample(tid, true, ticks.user);
             self.sample(tid, false, ticks.kernel);

@@ -125,7 +125,7 @@ fn threads_that_only_wait_for_work_are_set_apart() {
 #[test]
 fn threads_end_and_are_born_half_way_between_looks() {
     let one = || counted(sight(10, 10, 1, b'R'), 10, 0);
-    let other = || counted(sight(20, 20, 10, b'R'), 0, 0);
+    let other = || counted(sight(20, 20, 10, b'R'), 10, 0);
     let closed = window(
         Tier::Proc,
         vec![
