@@ -38,7 +38,10 @@ pub(crate) fn of_left(left: Option<LeftProgram>, otherwise: u8) -> u8 {
 
 /// Prints the error; returns its exit status.
 pub(crate) fn failure(error: &anyhow::Error) -> ExitCode {
-    output::complain(&format!("{error:#}"));
+    // It may quote names of the program's.
+    let text = format!("{error:#}");
+    let lines: Vec<String> = text.lines().map(|line| report::clean(line, true)).collect();
+    output::complain(&lines.join("\n"));
     let observed = error.downcast_ref::<observe::Error>().map(observe::Error::exit_code);
     let timed = error.downcast_ref::<timings::Error>().map(timings::Error::exit_code);
     let status = observed.or(timed).unwrap_or(DWELL_FAILED);

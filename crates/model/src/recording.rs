@@ -251,9 +251,22 @@ pub struct Trailer {
     /// Absent where that is not known, and in older recordings, which followed all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests_left_out: Option<u64>,
-    /// Until when calls and operations were followed; absent where until the end.
+    /// How calls or operations were followed, if they were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub units_until: Option<Ns>,
+    pub units_followed: Option<UnitsFollowed>,
+}
+
+/// What it took to follow calls or operations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnitsFollowed {
+    /// Until when; absent: to the end.
+    pub until: Option<Ns>,
+    /// What it took to come past a probe, as measured before.
+    pub each_ns: Ns,
+    /// How often threads of the tree did.
+    pub times: u64,
+    /// How often threads of other processes did, which map the same file.
+    pub others: u64,
 }
 
 impl Trailer {
@@ -276,7 +289,7 @@ impl Trailer {
             files: Seen::unseen(why),
             disk_requests: Seen::unseen(why),
             requests_left_out: None,
-            units_until: None,
+            units_followed: None,
             lost_events: Seen::unseen(why),
             cost: Vec::new(),
             sources: Vec::new(),

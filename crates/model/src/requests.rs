@@ -27,6 +27,14 @@ pub struct Requests {
     /// than the bound of overhead. All figures are of this time.
     #[serde(default)]
     pub followed_ns: Option<Ns>,
+    /// Of calls and operations, about how much of the time of each it is that it was followed: a
+    /// trap, half of it at its beginning and half at its end.
+    #[serde(default)]
+    pub following_ns: Option<Ns>,
+    /// How often other processes came past the same places, since they use the same file: each time
+    /// took as long.
+    #[serde(default)]
+    pub elsewhere: u64,
     /// Requests that came in and were answered, and were followed.
     pub times: u64,
     /// Requests that came in before the window began, and are in no other figure.

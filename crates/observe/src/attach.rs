@@ -8,9 +8,12 @@ use crate::sources;
 use model::recording::{AttachWindow, Ending, WindowEnd};
 use model::{Ns, Pid, Seen};
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::os::fd::AsFd;
-use std::path::PathBuf;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use sys::clock::monotonic_ns;
 use sys::policy::RtBoost;
@@ -42,6 +45,38 @@ pub struct Target {
 }
 
 impl Target {
+    /// The file of this name that its processes run code of, or their own executables: as paths
+    /// that are valid here, each file once.
+    pub fn files(&self, named: Option<&Path>) -> Vec<PathBuf> {
+        let mut known = BTreeSet::new();
+        let mut files = Vec::new();
+        for pid in list(&self.who) {
+            let mappings = match named {
+                Some(_) => code::executable_mappings(pid).unwrap_or_default(),
+                None => Vec::new(),
+            };
+            let is_named = |mapping: &&code::Mapping| {
+                let path = Path::new(OsStr::from_bytes(&mapping.path));
+                named.is_some_and(|named| path == named || path.file_name() == Some(named.as_os_str()))
+            };
+            let mapped = mappings.iter().find(is_named);
+            let path = match (named, mapped) {
+                (None, _) => PathBuf::from(format!("/proc/{pid}/exe")),
+                (Some(_), Some(mapping)) => {
+                    let path = OsStr::from_bytes(&mapping.path);
+                    Path::new(&format!("/proc/{pid}/root"))
+                        .join(Path::new(path).strip_prefix("/").unwrap_or(path.as_ref()))
+                }
+                (Some(_), None) => continue,
+            };
+            let which = std::fs::metadata(&path).map(|found| (found.dev(), found.ino()));
+            if which.is_ok_and(|which| known.insert(which)) {
+                files.push(path);
+            }
+        }
+        files
+    }
+
     /// One of its processes.
     pub fn first(&self) -> Option<Pid> {
         list(&self.who).first().copied()

@@ -26,7 +26,7 @@ pub enum Error {
     #[error("cannot read {0:?}: it is not a file")]
     NotAFile(PathBuf),
     /// It is not an ELF file, or has no such code.
-    #[error("cannot list code of {0:?}")]
+    #[error("cannot read code of {0:?}")]
     NoCode(PathBuf, #[source] code::image::Error),
     /// It has no such function: perhaps another file has.
     #[error("{0:?} has no function called {1:?}")]
@@ -52,18 +52,20 @@ pub(crate) fn first(names: &[String]) -> String {
     format!("{}{more}", names[..names.len().min(TOLD)].join(", "))
 }
 
-/// The only function of the image, the file at `path`, that matches `name`.
+/// The only one of the functions that were found in the file at `path` for `name`.
 ///
 /// # Errors
 /// There is none, or there are several.
-pub fn only(image: &Image, path: &Path, name: &str) -> Result<Function, Error> {
-    let mut found = image.find(name);
+pub fn only(mut found: Vec<Function>, path: &Path, name: &str) -> Result<Function, Error> {
     let (path, name) = (path.to_owned(), name.to_owned());
     match found.len() {
         0 => Err(Error::NoFunction(path, name)),
         1 => Ok(found.remove(0)),
         _ => {
-            let among = found.into_iter().map(|function| function.name).collect();
+            // Versions of one function have one name, and a symbol each.
+            let names: BTreeSet<&str> = found.iter().map(|function| function.name.as_str()).collect();
+            let by_name = names.len() == found.len();
+            let among = found.into_iter().map(|of| if by_name { of.name } else { of.symbol }).collect();
             Err(Error::Several { path, name, among })
         }
     }

@@ -16,7 +16,9 @@ use model::disk_requests::DiskUses;
 use model::files::FileUses;
 use model::loads::LoadsObserved;
 use model::network::PeerProcess;
-use model::recording::{AttachWindow, Cost, Counters, Ending, Host, HostCpu, Rusage, Sliced, Tier, Trailer};
+use model::recording::{
+    AttachWindow, Cost, Counters, Ending, Host, HostCpu, Rusage, Sliced, Tier, Trailer, UnitsFollowed,
+};
 use model::requests::Units;
 use model::{CallStats, Costs, Event, Header, Ns, Pid, Seen, Tid};
 use std::collections::BTreeSet;
@@ -144,7 +146,7 @@ pub struct Recorded {
     files: Seen<FileUses>,
     disk_requests: Seen<DiskUses>,
     requests_left_out: Option<u64>,
-    units_until: Option<Ns>,
+    units_followed: Option<UnitsFollowed>,
     loads: Seen<LoadsObserved>,
     counters: Seen<CountersObserved>,
     users: BTreeSet<u32>,
@@ -186,7 +188,7 @@ impl Recorded {
             files,
             disk_requests,
             requests_left_out,
-            units_until,
+            units_followed,
             loads,
             counters,
             users,
@@ -206,7 +208,7 @@ impl Recorded {
             files,
             disk_requests,
             requests_left_out,
-            units_until,
+            units_followed,
             lost_events,
             cost,
             sources,
@@ -368,7 +370,7 @@ impl<'a> Session<'a> {
             files: self.instruments.files(),
             disk_requests: self.instruments.disk_requests(),
             requests_left_out: self.instruments.requests_left_out(),
-            units_until: self.instruments.units_until(),
+            units_followed: self.instruments.units_followed(),
             loads: loads(self.instruments.tier()),
             counters: self.instruments.counters(),
             users,

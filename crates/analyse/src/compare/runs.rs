@@ -29,7 +29,7 @@ pub fn compare(a: &Run, b: &Run) -> RunComparison {
 fn requests(a: &Run, b: &Run) -> Seen<RequestsDiff> {
     let answered = |run: &Run| {
         let all = run.tables.requests.value().filter(|all| all.times > 0);
-        all.map(|all| (all.unit, all.times + all.left_out, all.latency))
+        all.map(|all| ((all.unit, all.unit_of.clone()), all.times + all.left_out, all.latency))
     };
     let (Some((unit, of_a, a)), Some((other, of_b, b))) = (answered(a), answered(b)) else {
         return Seen::Absent;
@@ -38,6 +38,7 @@ fn requests(a: &Run, b: &Run) -> Seen<RequestsDiff> {
         return Seen::Absent;
     }
     Seen::Value(RequestsDiff {
+        unit: unit.0,
         times: [of_a, of_b],
         p50: change((a.p50_ns, a.p50_range_ns), (b.p50_ns, b.p50_range_ns)),
         p99: change((a.p99_ns, a.p99_range_ns), (b.p99_ns, b.p99_range_ns)),

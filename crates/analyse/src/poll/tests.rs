@@ -60,7 +60,7 @@ pub(super) fn trailer(reaped_at: Ns, rusage: Seen<Rusage>) -> Trailer {
         sources: vec![],
         kept_until: None,
         requests_left_out: None,
-        units_until: None,
+        units_followed: None,
         sliced: None,
         costs: Seen::unseen("no ladder is kept"),
         users: None,

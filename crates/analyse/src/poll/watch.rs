@@ -24,7 +24,7 @@ pub(super) type Waits = FxHashMap<Tid, Classified>;
 
 /// What a snapshot says of a thread.
 enum News {
-    Is(Snapshot),
+    Is(Box<Snapshot>),
     /// It has run for a while before.
     Runs(Tid),
     IsGone(Tid),
@@ -299,7 +299,7 @@ impl Watch {
         for (since, news) in self.news(at, threads, waits) {
             self.advance(since);
             match news {
-                News::Is(looked) => self.look_at(since, looked, waits),
+                News::Is(looked) => self.look_at(since, *looked, waits),
                 News::Runs(tid) => self.tree.does(since, tid, PolledState::Running),
                 News::IsGone(tid) => self.tree.dies(since, tid),
             }
@@ -327,7 +327,7 @@ impl Watch {
         for looked in threads {
             let (runs, since) = last.map_or((None, None), |last| self.since(last, at, &looked));
             news.extend(runs.map(|runs| (runs, News::Runs(looked.tid))));
-            news.push((since.unwrap_or(otherwise), News::Is(looked)));
+            news.push((since.unwrap_or(otherwise), News::Is(Box::new(looked))));
         }
         let end = |tid| last.and_then(|_| self.next_one(tid, &news)).unwrap_or(otherwise);
         let ends: Vec<_> = gone.into_iter().map(|tid| (end(tid), News::IsGone(tid))).collect();

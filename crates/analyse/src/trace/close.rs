@@ -157,7 +157,10 @@ pub(super) fn close(mut ended: TraceAtEnd, trailer: &Trailer, code: &Code) -> Cl
     if let Some(requests) = std::mem::take(&mut tree.requests).finish() {
         let left_out = trailer.requests_left_out.unwrap_or(0);
         let mut table = requests.table(left_out, wall.start, &names, code);
-        table.followed_ns = trailer.units_until.map(|until| until.saturating_sub(wall.start));
+        if let Some(followed) = trailer.units_followed {
+            table.followed_ns = followed.until.map(|until| until.saturating_sub(wall.start));
+            (table.following_ns, table.elsewhere) = (Some(followed.each_ns), followed.others);
+        }
         tables.requests = Seen::Value(table);
     } else if connections.serves_none() {
         tables.requests = Seen::Absent;

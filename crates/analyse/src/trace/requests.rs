@@ -262,7 +262,8 @@ impl Requests {
         self.unit_begins((slot, tid, name), at);
     }
 
-    /// A thread comes past a mark, and so is on a CPU: there a piece of work begins or ends.
+    /// A thread comes past a mark, and so is on a CPU: there a piece of work begins or ends. A call
+    /// that ends and has not begun had begun before the window.
     pub(super) fn comes_past(&mut self, (slot, tid, name): (Slot, Tid, Comm), at: Ns, begins: bool) {
         match &mut self.worker(slot).carries {
             _ if begins => self.unit_begins((slot, tid, name), at),
@@ -270,8 +271,7 @@ impl Requests {
                 carried.ledger.goes_on(at, Some(tid), ON_CPU);
                 self.unit_ends(slot, at);
             }
-            // It began before the window.
-            None => {}
+            None => self.done.began_before += u64::from(self.units.unit == Unit::Call),
         }
     }
 

@@ -34,6 +34,8 @@ pub struct Function {
     pub code: Range<u64>,
     /// The cold part, which the compiler moved elsewhere: `name.cold`.
     pub cold: Option<Range<u64>>,
+    /// Its symbol has a size.
+    pub sized: bool,
 }
 
 impl Function {
@@ -48,9 +50,18 @@ impl Image {
     /// name as it is in the source, with or without its path and parameters, or a part of such a
     /// name. At most 100.
     pub fn find(&self, name: &str) -> Vec<Function> {
-        let mut best = Match::Part;
+        self.matching(name, Match::Part, true)
+    }
+
+    /// The same without functions of which it is only a part of the name, and without names that
+    /// stand for one of several functions (STT_GNU_IFUNC).
+    pub fn named(&self, name: &str) -> Vec<Function> {
+        self.matching(name, Match::Last, false)
+    }
+
+    fn matching(&self, name: &str, mut best: Match, chosen: bool) -> Vec<Function> {
         let mut found: Vec<(u64, String, u64)> = Vec::new();
-        self.each_function(|symbol, address, size| {
+        self.each_function(chosen, |symbol, address, size| {
             let Some(kind) = matched(name, symbol).filter(|kind| *kind <= best) else { return };
             if kind < best {
                 found.clear();
@@ -71,7 +82,7 @@ impl Image {
     /// The function that contains an address.
     pub fn at(&self, address: u64) -> Option<Function> {
         let mut nearest: Option<(u64, u64, String)> = None;
-        self.each_function(|symbol, start, size| {
+        self.each_function(true, |symbol, start, size| {
             let has = start <= address && (size == 0 || address - start < size);
             if has && nearest.as_ref().is_none_or(|known| (start, size) >= (known.0, known.1)) {
                 nearest = Some((start, size, symbol.to_owned()));
@@ -97,13 +108,15 @@ impl Image {
         size.and_then(read).ok_or(Error::NoCode(addresses.start))
     }
 
-    /// Symbols of code that the file itself defines: name, address, size.
-    fn each_function(&self, mut found: impl FnMut(&str, u64, u64)) {
+    /// Symbols of code that the file itself defines: name, address, size. `chosen`: also of
+    /// functions that choose another one when the file is loaded.
+    fn each_function(&self, chosen: bool, mut found: impl FnMut(&str, u64, u64)) {
         for mut symbols in SymbolTable::BOTH.into_iter().filter_map(|kind| self.symbols(kind)) {
             while let Some(symbol) = symbols.next() {
                 let section = symbol.st_shndx.get(Le);
                 let defined = section != SHN_UNDEF && (section < SHN_LORESERVE || section == SHN_XINDEX);
-                if !defined || !matches!(symbol.st_type(), STT_FUNC | STT_GNU_IFUNC) {
+                let is_function = symbol.st_type() == STT_FUNC || chosen && symbol.st_type() == STT_GNU_IFUNC;
+                if !defined || !is_function {
                     continue;
                 }
                 let name = symbols.name(&symbol).and_then(|name| std::str::from_utf8(name).ok());
@@ -120,7 +133,7 @@ impl Image {
         // From an address to the next symbol, or the end of its section.
         let section = self.sections.iter().filter(|section| section.contains(address));
         let mut end = section.map(|section| section.address.saturating_add(section.len)).next();
-        self.each_function(|name, start, size| {
+        self.each_function(true, |name, start, size| {
             if cold.is_none() && size > 0 && name == cold_name {
                 cold = start.checked_add(size.min(SIZE_MAX)).map(|end| start..end);
             }
@@ -128,9 +141,10 @@ impl Image {
                 end = Some(end.map_or(start, |end| end.min(start)));
             }
         });
-        let size = if size > 0 { size } else { end.map_or(0, |end| end - address) };
+        let sized = size > 0;
+        let size = if sized { size } else { end.map_or(0, |end| end - address) };
         let code = address..address.saturating_add(size.min(SIZE_MAX));
-        Function { name: signature(&symbol), symbol, code, cold }
+        Function { name: signature(&symbol), symbol, code, cold, sized }
     }
 }
 

@@ -12,10 +12,11 @@ use crate::live_run::LiveRun;
 use crate::out::Page;
 use crate::progress::ProgressLine;
 use crate::{exit, last_ladder, output};
-use anyhow::Context;
+use anyhow::{Context, bail};
 use model::Ns;
 use observe::{MaxOverhead, Sources, Window};
 use shortage::HostReadings;
+use std::path::PathBuf;
 use sys::policy::RtBoost;
 use sys::rights;
 use sys::signals::Signals;
@@ -47,9 +48,15 @@ fn once(args: AttachArgs, keeper: &mut ResultStore) -> anyhow::Result<u8> {
     // From here on Ctrl-C ends the window, and the report is still written.
     let signals = Signals::take_over().context("cannot handle signals")?;
     let (mut watching, length_ns) = (args.watching.watching(MaxOverhead::All(0.02)), args.length_ns);
-    watching.unit_probes = unit::probes(&args.watching.unit, || {
-        let first = target.first().with_context(|| format!("{} is gone", target.name))?;
-        Ok(format!("/proc/{first}/exe").into())
+    unit::follow(&args.watching.unit, &mut watching, |file| {
+        let files = target.files(file.map(PathBuf::as_path));
+        if files.is_empty() {
+            match file {
+                Some(file) => bail!("no process of {} uses {file:?}", target.name),
+                None => bail!("{} is gone", target.name),
+            }
+        }
+        Ok(files)
     })?;
     let window = Window { target, watching, length_ns, jvm_names: args.jvm_names };
     let line = ProgressLine::new(args.quiet);

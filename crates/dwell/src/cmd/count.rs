@@ -4,8 +4,8 @@
 //! It measures no times: a stepped program is thousands of times slower.
 
 use crate::annotate::{self, Counted};
-use crate::cli::RunArgs;
-use crate::cmd::unit::function_remedy;
+use crate::cli::{RunArgs, UnitArg};
+use crate::cmd::unit::{function_remedy, with_causes};
 use crate::exit;
 use crate::keep::ResultStore;
 use crate::out::{Outputs, Page, Render};
@@ -48,6 +48,7 @@ pub(super) fn counts_only(how: &str, args: &RunArgs) -> anyhow::Result<()> {
         ("annotate", !code.annotate.is_empty()),
         ("causes", code.causes),
         ("work", page.work.is_some()),
+        ("unit", args.watching.unit != UnitArg::Request),
     ];
     let given = given.into_iter().filter_map(|(name, given)| given.then_some(name));
     let forms = page.forms.keys().map(String::as_str).filter(|name| !["json", "html"].contains(name));
@@ -169,9 +170,9 @@ fn not_started(error: step::Error) -> anyhow::Error {
 
 /// The only function of the file that matches `name`, and the file offsets of its parts.
 fn find(path: &Path, name: &str) -> anyhow::Result<(Function, Vec<std::ops::Range<u64>>)> {
-    let found = image(path).and_then(|image| Ok((only(&image, path, name)?, image)));
+    let found = image(path).and_then(|image| Ok((only(image.find(name), path, name)?, image)));
     let (function, image) = found.map_err(|error| match function_remedy(&error, "--count-blocks", name) {
-        Some(remedy) => anyhow!("{error}\ntry: {remedy}"),
+        Some(remedy) => anyhow!("{}\ntry: {remedy}", with_causes(&error)),
         None => error.into(),
     })?;
     let parts = function

@@ -51,9 +51,10 @@ pub(crate) fn run(args: RunArgs, keeper: &mut ResultStore) -> anyhow::Result<u8>
     let (program, arguments) = args.command.split_first().context("no program")?;
     let command = Command { program: program.clone(), args: arguments.to_vec(), user };
     let mut watching = args.watching.watching(MaxOverhead::BesideCounting(0.05));
-    watching.unit_probes = unit::probes(&args.watching.unit, || {
-        let found = resolve_as(&command.program, command.user.as_ref());
-        Ok(found.map_err(|error| observe::Error::Start(error.into()))?)
+    unit::follow(&args.watching.unit, &mut watching, |file| {
+        let own = || resolve_as(&command.program, command.user.as_ref());
+        let own = file.map_or_else(own, |file| Ok(file.clone()));
+        Ok(vec![own.map_err(|error| observe::Error::Start(error.into()))?])
     })?;
     let request = Request { command, watching };
     let recorded = observe::record(&request, &mut live_run)?;

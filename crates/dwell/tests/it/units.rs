@@ -1,6 +1,7 @@
 //! `--unit FUNCTION` and `--unit usdt:PROVIDER:NAME`: each call and each operation is counted, and
 //! what was planted in a few of them is what these have more.
 
+use crate::support::window::Alive;
 use crate::support::{self, MS, fresh};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -60,6 +61,62 @@ fn a_call_that_ends_in_another_or_is_left_by_a_jump_is_told_apart() {
 }
 
 #[test]
+fn only_calls_count_and_only_instructions_are_probed() {
+    let (all, _) = found("counts", &[]);
+    assert_eq!((&all["times"], &all["abandoned"]), (&100.into(), &0.into()), "a round is no call: {all}");
+    let alone = Command::new(&*PROGRAM).output().unwrap();
+    let alone = support::text(&alone.stdout).split_once("bytes ").unwrap().1.to_owned();
+    let output = run("table", &[], &PROGRAM, None);
+    let told = support::text(&output.stdout);
+    assert!(told.contains(&alone), "what is no instruction is as it was: {told}");
+    assert!(support::text(&output.stderr).contains("100 calls of table, "));
+}
+
+#[test]
+fn a_call_that_its_window_did_not_see_begin_is_from_before() {
+    let source = fresh("long.c");
+    let program = fresh("long");
+    let text = "#include <unistd.h>\n\
+                __attribute__((noinline)) int once(void) { usleep(1500000); return 1; }\n\
+                __attribute__((noinline)) int often(void) { usleep(1000); return 1; }\n\
+                int main(void) { write(1, \"ready\\n\", 6); int sum = once(); while (1) sum += often(); }\n";
+    std::fs::write(&source, text).unwrap();
+    let made = Command::new("cc").args(["-g", "-O1"]).arg(&source).arg("-o").arg(&program).status();
+    assert!(made.is_ok_and(|made| made.success()));
+    let server = Alive::start(support::utf8(&program), &[]);
+    let json = fresh("long.json");
+    let mut command = Command::new(support::dwell());
+    let pid = server.pid().to_string();
+    command.args(["attach", &pid, "--unit", "once", "--for", "3s", "--json"]).arg(&json);
+    let output = command.output().unwrap();
+    let page = support::text(&output.stderr);
+    let all = support::read_json(&json)["requests"].clone();
+    assert_eq!((&all["times"], &all["began_before"]), (&0.into(), &1.into()), "{all}\n{page}");
+    let mut command = Command::new(support::dwell());
+    let file = program.file_name().unwrap().to_str().unwrap();
+    let unit = format!("often@{file}");
+    command.args(["attach", &pid, "--unit", &unit, "--for", "1s", "--json"]).arg(&json);
+    assert!(command.output().unwrap().status.success());
+    let all = support::read_json(&json)["requests"].clone();
+    assert!(all["times"].as_u64() > Some(50) && all["unit_of"] == "often", "{all}");
+}
+
+#[test]
+fn each_probe_that_is_come_past_counts_also_within_a_call() {
+    let source = fresh("fib.c");
+    let program = fresh("fib");
+    let text = "__attribute__((noinline)) int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }\n\
+                int main(void) { volatile int sum = 0; for (int i = 0; i < 20; i++) sum += fib(32); }\n";
+    std::fs::write(&source, text).unwrap();
+    let made = Command::new("cc").arg("-O1").arg(&source).arg("-o").arg(&program).status();
+    assert!(made.is_ok_and(|made| made.success()));
+    let json = fresh("fib.json");
+    let output = run("fib", &[], &program, Some(&json));
+    let all = support::read_json(&json)["requests"].clone();
+    assert!(all["followed_ns"].is_u64(), "it stops: {all}\n{}", support::text(&output.stderr));
+}
+
+#[test]
 fn operations_are_between_two_probes_or_from_one_to_the_next() {
     let (all, page) = found("usdt:shop:order", &[]);
     assert_eq!(
@@ -79,18 +136,25 @@ fn operations_are_between_two_probes_or_from_one_to_the_next() {
 
 #[test]
 fn what_cannot_be_followed_is_an_error_before_the_program_starts() {
-    let program = PROGRAM.display();
+    let program = PROGRAM.as_path();
     for (unit, told) in [
         ("handel", format!("{program:?} has no function called \"handel\"")),
         ("usdt:shop:fram", "has no probe shop:fram; it has shop:frame, shop:order__done, ".to_owned()),
         ("usdt:libc", "a probe is written usdt:PROVIDER:NAME".to_owned()),
         ("cycle=", "the name of a thread has 1 to 15 bytes".to_owned()),
-        ("handle@/etc/hostname", "cannot follow --unit: ".to_owned()),
+        ("handle@/etc/hostname", "it is not an ELF file".to_owned()),
+        ("hand", format!("{program:?} has no function called \"hand\"")),
+        ("choose", "ends in a conditional jump to another function".to_owned()),
     ] {
         let output = run(unit, &[], &PROGRAM, None);
         let errors = support::text(&output.stderr);
         assert!(!output.status.success() && output.stdout.is_empty(), "{unit}: {errors}");
-        assert!(errors.contains(&told.replace("\"\\\"", "\"")), "{unit}: {errors}");
+        assert!(errors.contains(&told), "{unit}: {errors}");
+    }
+    for other in [&["--source", "perf"][..], &["--count-blocks"]] {
+        let output = run("handle", other, &PROGRAM, None);
+        let errors = support::text(&output.stderr);
+        assert!(!output.status.success() && errors.contains("--unit"), "{other:?}: {errors}");
     }
 }
 

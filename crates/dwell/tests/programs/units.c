@@ -1,7 +1,8 @@
 /*
  * Pieces of work, a hundred of each kind: calls of `handle` (of which every twentieth sleeps for 20 ms,
  * and every third is by itself), of `fails` (which is left by longjmp every fourth time), of `hands_on`
- * (which ends in another function's call), and what is between two probes.
+ * (which ends in another function's call), of `counts` (which jumps to its entry), of `table` (which has
+ * data behind it that looks like returns, and no size), and what is between two probes.
  */
 #include <setjmp.h>
 #include <stdio.h>
@@ -75,14 +76,43 @@ __attribute__((noinline)) int hands_on(int n)
 	return ends(n + 1);
 }
 
+/* Each round begins at the entry. `choose` ends in another function's call where it is not 0. */
+void counts(int *rounds);
+int choose(int n);
+int table(void);
+__attribute__((noinline)) int chosen(int n)
+{
+	return n + 1;
+}
+extern const unsigned char behind_table[8];
+#if defined(__x86_64__)
+__asm__(".text\n.globl counts\n.type counts, @function\ncounts:\n"
+	"decl (%rdi)\njnz counts\nret\n.size counts, .-counts\n"
+	".globl choose\n.type choose, @function\nchoose:\n"
+	"testl %edi, %edi\njnz chosen\nxorl %eax, %eax\nret\n.size choose, .-choose\n"
+	".globl table\n.type table, @function\ntable:\nmovl $1, %eax\nret\n"
+	".globl behind_table\nbehind_table:\n.byte 0xc3, 1, 2, 0xc3, 4, 5, 0xc3, 7\n");
+#elif defined(__aarch64__)
+__asm__(".text\n.globl counts\n.type counts, %function\ncounts:\n"
+	"ldr w1, [x0]\nsub w1, w1, #1\nstr w1, [x0]\ncbnz w1, counts\nret\n.size counts, .-counts\n"
+	".globl choose\n.type choose, %function\nchoose:\n"
+	"cbnz w0, chosen\nret\n.size choose, .-choose\n"
+	".globl table\n.type table, %function\ntable:\nmov w0, #1\nret\n"
+	".globl behind_table\nbehind_table:\n.4byte 0xd65f03c0, 0xd65f03c0\n");
+#endif
+
 int main(void)
 {
 	int listened = 0;
+	long bytes = 0;
 	for (int n = 0; n < 100; n++) {
 		sum += handle(n % 3 ? n : -n);
 		if (!setjmp(out))
 			sum += deeper(n, n % 3);
 		sum += hands_on(n);
+		sum += choose(n) + table();
+		int rounds = 100;
+		counts(&rounds);
 		if (order_listeners) {
 			listened++;
 			PROBE("shop", "order__start", "order_listeners");
@@ -91,5 +121,7 @@ int main(void)
 		PROBE("shop", "order__done", "0");
 		PROBE("shop", "frame", "0");
 	}
-	printf("listened %d\n", listened);
+	for (int at = 0; at < 8; at++)
+		bytes += behind_table[at];
+	printf("listened %d, bytes %ld\n", listened, bytes);
 }

@@ -5,6 +5,7 @@
 use super::Difference;
 use super::why::Why;
 use crate::recording::Ending;
+use crate::requests::Unit;
 use crate::{Ns, Seen};
 use serde::{Deserialize, Serialize};
 
@@ -53,6 +54,9 @@ pub struct RunComparison {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RequestsDiff {
+    /// What each of them is.
+    #[serde(default)]
+    pub unit: Unit,
     /// Requests that were answered.
     pub times: [u64; 2],
     /// Median.

@@ -21,7 +21,8 @@ use model::counters::CountersObserved;
 use model::coverage::Source;
 use model::disk_requests::DiskUses;
 use model::files::FileUses;
-use model::recording::{Cost, Sliced, Tier};
+use model::recording::{Cost, Sliced, Tier, UnitsFollowed};
+use model::requests::Unit;
 use model::{CallStats, Event, Ns, Pid, Seen};
 use perf::{Perf, PerfRefusal};
 use std::collections::BTreeSet;
@@ -61,7 +62,7 @@ pub(crate) fn start(
     let without_bpf = match choice {
         Choice::Auto | Choice::Bpf => match start_bpf(root, cpus, watching) {
             Ok(bpf) => return Ok(Instruments::Bpf(Box::new(bpf))),
-            Err(wall) if choice == Choice::Bpf => {
+            Err(wall) if choice == Choice::Bpf || watching.units.unit != Unit::Request => {
                 return Err(Error::Refused { tier: "bpf", why: wall.why, remedy: wall.remedy });
             }
             Err(wall) => Some(wall),
@@ -124,7 +125,7 @@ pub(crate) fn attach(
             .and_then(|()| Bpf::attach(cpus, watching, listed).map_err(|refused| wall_of(&refused)));
         match bpf {
             Ok(bpf) => return Ok(Instruments::Bpf(Box::new(bpf))),
-            Err(wall) if choice == Choice::Bpf => {
+            Err(wall) if choice == Choice::Bpf || watching.units.unit != Unit::Request => {
                 return Err(Error::Refused { tier: "bpf", why: wall.why, remedy: wall.remedy });
             }
             Err(wall) => without_bpf = Some(wall),
@@ -366,10 +367,10 @@ impl Instruments {
         }
     }
 
-    /// Until when calls and operations were followed, where that was not until the end.
-    pub(crate) fn units_until(&self) -> Option<Ns> {
+    /// How calls or operations were followed, if they were.
+    pub(crate) fn units_followed(&self) -> Option<UnitsFollowed> {
         match self {
-            Instruments::Bpf(bpf) => bpf.units_until(),
+            Instruments::Bpf(bpf) => bpf.units_followed(),
             Instruments::Fallback(..) => None,
         }
     }

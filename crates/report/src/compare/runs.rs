@@ -30,7 +30,7 @@ fn requests(diff: &RunComparison, look: Look) -> Vec<Line> {
     let Some(of) = diff.requests.value() else { return Vec::new() };
     let [a, b] = of.times.map(count);
     let head = Line::new(look)
-        .add(Ink::Bold, "requests")
+        .add(Ink::Bold, &format!("{}s", of.unit.name()))
         .add(Ink::Plain, &format!("  {a} in A, {b} in B; the change is within its interval with 95 %"));
     let quantile = |name: &str, of: &QuantileChange| {
         let [a, b] = [of.a_ns, of.b_ns].map(duration);

@@ -17,6 +17,8 @@ use model::{Ns, Reason, Run, Seen, State};
 const WORTH: f64 = 0.01;
 /// Findings on a page that fits a screen.
 const FINDINGS: usize = 2;
+/// The part of a typical call (1 in N) from which it is told that it is dwell's own.
+const FOLLOWING: Ns = 20;
 /// The part of a wait (1 in N) from which it is told what those did who ended it.
 const HELD_WORTH: Ns = 5;
 
@@ -46,7 +48,8 @@ pub(super) fn table(run: &Run, look: Look, rows: usize) -> Vec<Line> {
         figure("more in slow", 1),
         figure("p99 without", 2),
     ];
-    let mut table = Table::new(look, &format!("a {}'s time", all.unit.name()), columns);
+    let article = if all.unit == Unit::Operation { "an" } else { "a" };
+    let mut table = Table::new(look, &format!("{article} {}'s time", all.unit.name()), columns);
     for part in &parts[..shown] {
         table.row(vec![
             (Ink::Plain, part.place.value().map(words::located).unwrap_or_default()),
@@ -99,8 +102,7 @@ fn none(all: &Requests, look: Look) -> Vec<Line> {
         Unit::Call | Unit::Operation if all.under_way + all.abandoned > 0 => {
             format!("{of} began {}, and did not end", counted(all.under_way + all.abandoned, "time"))
         }
-        Unit::Call => format!("{of} was not called"),
-        Unit::Operation => format!("the program did not come past {of}"),
+        Unit::Call | Unit::Operation => format!("none of {of} began"),
     };
     let what = format!("no {}s:", all.unit.name());
     Line::new(look).add(Ink::Bold, &what).add(Ink::Plain, &format!(" {why}")).wrap(2)
@@ -280,6 +282,16 @@ fn summary(all: &Requests, run: &Run, look: Look) -> Vec<Line> {
     };
     let of = format!("typical: mean of the middle {}; slow: {slow}", count(all.typical));
     let mut lines = line.wrap(2);
+    if let Some(ns) = all.following_ns.filter(|ns| ns.saturating_mul(FOLLOWING) >= latency.p50_ns) {
+        let noun = all.unit.name();
+        let text = format!("about {} of each {noun} is dwell's own: to follow it", duration(ns));
+        lines.extend(Line::new(look).add(Ink::Bold, &text).wrap(2));
+    }
+    if all.elsewhere > 0 {
+        let times = counted(all.elsewhere, "time");
+        let text = format!("other processes use the same file, and came past there {times}");
+        lines.extend(Line::new(look).add(Ink::Bold, &text).wrap(2));
+    }
     if let Some(Deadline { ns, missed }) = all.deadline {
         let text = match missed {
             0 => format!("none of {} took longer than {}", count(all.sample()), duration(ns)),

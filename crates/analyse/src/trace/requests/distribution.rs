@@ -170,6 +170,8 @@ impl Distribution {
             unit_of: self.units.of.as_deref().map(str::to_owned),
             deadline: self.units.deadline_ns.map(|ns| Deadline { ns, missed: self.missed }),
             followed_ns: None,
+            following_ns: None,
+            elsewhere: 0,
             times,
             began_before: self.began_before,
             under_way: self.under_way,

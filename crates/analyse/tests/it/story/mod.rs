@@ -313,7 +313,7 @@ fn trailer(reaped_at: Ns) -> Trailer {
         sources: Vec::new(),
         kept_until: None,
         requests_left_out: None,
-        units_until: None,
+        units_followed: None,
         sliced: None,
         costs: Seen::unseen("no ladder is kept"),
         users: None,

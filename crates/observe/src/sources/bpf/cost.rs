@@ -7,7 +7,7 @@ use super::wire::{self, DENSE};
 use crate::sources::arguments;
 use aya::Ebpf;
 use aya::maps::{PerCpuArray, PerCpuValues};
-use model::recording::{COUNTING, Cost};
+use model::recording::{COUNTING, Cost, UnitsFollowed};
 use model::{Call, CallResults, CallStats, Ns, PathsAsked};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -134,7 +134,7 @@ pub(super) fn ran(ebpf: &Ebpf, seen: Seen) -> InstrumentRuns {
     let cpus = of_cpus(ebpf).unwrap_or_default();
     let (calls, counted) =
         cpus.iter().fold((0, 0), |(calls, counted), cpu| (calls + cpu.timed, counted + cpu.calls));
-    let Seen { switches, wakes, samples, faults, sends, units: _ } = seen;
+    let Seen { switches, wakes, samples, faults, sends } = seen;
     InstrumentRuns { calls, counted, switches, wakes, samples, faults, sends, timed: None }
 }
 
@@ -144,14 +144,13 @@ const MEASURED: (f64, f64) = (0.6, 1.4);
 const ATTACHING: (f64, f64) = (0.5, 2.0);
 
 /// The overhead of each instrument. `attached` for windows of tracing: how often, and the calls
-/// before. `each` is what the kernel timed, with what attaching takes of a CPU; `unit_ns` is what a
-/// beginning or an end of a unit takes.
+/// before. `each` is what the kernel timed, with what attaching takes of a CPU.
 pub(super) fn of_instruments(
     calls: &[CallStats],
     attached: Option<(u64, u64)>,
     (each, attach_ns): (Option<EachNs>, f64),
     (seen, counted): (Seen, u64),
-    unit_ns: Ns,
+    units: Option<UnitsFollowed>,
 ) -> Vec<Cost> {
     let all: u64 = calls.iter().map(|call| call.calls).sum();
     let calls: u64 = calls.iter().map(|call| call.timed.unwrap_or(call.calls)).sum();
@@ -183,9 +182,7 @@ pub(super) fn of_instruments(
         ("counter samples", counted, counted_ns),
     ]
     .into_iter()
-    .chain(
-        (seen.units > 0).then(|| ("beginnings and ends of units", seen.units, of(MEASURED, unit_ns as f64))),
-    )
+    .chain(units.map(|units| ("probes of --unit", units.times, of(MEASURED, units.each_ns as f64))))
     .map(|(what, times, each_ns)| Cost { what: what.into(), times, each_ns })
     .collect()
 }

@@ -37,7 +37,6 @@ pub(crate) struct Seen {
     pub(crate) samples: u64,
     pub(crate) faults: u64,
     pub(crate) sends: u64,
-    pub(crate) units: u64,
 }
 
 /// What the kernel half reports here.
@@ -120,10 +119,7 @@ impl Decoder {
                 let (of, rest): (&wire::OfEnds, _) = read(record)?;
                 Event::LeftOut { at, tid, ends: of.ends.into(), calls: calls(head, rest)? }
             }
-            Kind::Unit => {
-                self.seen.units += 1;
-                Event::Unit { at, tid, begins: head.a == 1 }
-            }
+            Kind::Unit => Event::Unit { at, tid, begins: head.a == 1 },
             Kind::Drawn => Event::Drawn { at, tid, one_in: 1 << (head.a & 31) },
             Kind::Start => Event::Start { at, tid },
             Kind::Exec => {

@@ -66,6 +66,7 @@ mod sound;
 mod tracing;
 pub(crate) mod types;
 mod units;
+mod uprobe;
 mod waits;
 mod wire;
 
@@ -97,13 +98,14 @@ use model::counters::CountersObserved;
 use model::coverage::{Extent, Source, THREADS};
 use model::disk_requests::DiskUses;
 use model::files::FileUses;
-use model::recording::{Cost, Sliced};
+use model::recording::{Cost, Sliced, UnitsFollowed};
 use model::{CallStats, Event, Ns, Pid, Seen};
 use python::TARGET_LEN;
 pub(crate) use refusal::{BpfRefusal, too_old};
 use rustc_hash::FxHashMap;
 use rustix::io::Errno;
 use std::collections::BTreeSet;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use sys::clock::monotonic_ns;
 use tracing::Tracing;
@@ -133,6 +135,8 @@ pub(crate) struct Bpf {
     commands: Commands,
     left_out: LeftOut,
     units: UnitEvents,
+    /// Events of name lookups: they are for as long as these are open.
+    resolver: Vec<OwnedFd>,
     /// The window, where it was attached to running processes.
     look_here: Option<LookHere>,
     /// Processes whose listeners are to be found, once the window has begun: that takes a while.
@@ -176,7 +180,7 @@ impl Bpf {
     pub(crate) fn start(root: Pid, cpus: &[u32], watching: &Watching) -> Result<Self, BpfRefusal> {
         let types = Types::read(made_for(load::OBJECT)?, attach::tracepoints(), &[])?;
         let mut bpf = Self::start_with(&types, root, cpus, watching, 1)?;
-        bpf.attach_uprobes(watching, &[]);
+        bpf.attach_uprobes(watching, &[])?;
         Ok(bpf)
     }
 
@@ -194,7 +198,7 @@ impl Bpf {
         let (look_here, pids, found) = alive::find(&mut bpf.ebpf, types.targets(), &all, listed)?;
         bpf.look_here = Some(look_here);
         bpf.sources.extend(missing_threads(&pids));
-        bpf.attach_uprobes(watching, &pids.iter().copied().collect::<Vec<_>>());
+        bpf.attach_uprobes(watching, &pids.iter().copied().collect::<Vec<_>>())?;
         for pid in &pids {
             bpf.stacks.found(*pid);
         }
@@ -216,13 +220,14 @@ impl Bpf {
     }
 
     /// Only on demand: the kernel takes 0.2 s to detach uprobes.
-    fn attach_uprobes(&mut self, watching: &Watching, pids: &[Pid]) {
-        let (units, missing) = UnitEvents::start(&mut self.ebpf, watching);
-        self.units = units;
-        self.sources.extend(missing);
+    fn attach_uprobes(&mut self, watching: &Watching, pids: &[Pid]) -> Result<(), BpfRefusal> {
+        self.units = UnitEvents::start(&mut self.ebpf, watching)?;
         if watching.names {
-            self.sources.extend(resolver::attach(&mut self.ebpf, pids));
+            let (events, missing) = resolver::attach(&mut self.ebpf, pids);
+            self.resolver = events;
+            self.sources.extend(missing);
         }
+        Ok(())
     }
 
     /// Ends the window of an attachment: running threads are reported up to now. Returns that time.
@@ -300,6 +305,7 @@ impl Bpf {
             commands: Commands::default(),
             left_out: LeftOut::new(watching),
             units: UnitEvents::default(),
+            resolver: Vec::new(),
             look_here: None,
             attached: BTreeSet::new(),
             at_end: None,
@@ -376,7 +382,7 @@ impl Bpf {
         }
         let now = monotonic_ns();
         self.left_out.keep(&mut self.ebpf, now, || self.threads.busy_until(now));
-        self.units.keep(now, self.drain.decoder.seen.units, || self.threads.busy_until(now));
+        self.units.keep(&self.ebpf, now, || self.threads.busy_until(now));
         // At the end there is no overhead left to save.
         if !last {
             let seen = self.drain.decoder.seen;
@@ -572,7 +578,7 @@ impl Bpf {
             attached,
             costs,
             (self.drain.decoder.seen, self.drain.counted),
-            self.units.each_ns(),
+            self.units_followed(),
         )
     }
 
@@ -610,9 +616,9 @@ impl Bpf {
         }
     }
 
-    /// Until when calls and operations were followed, where that was not until the end.
-    pub(crate) fn units_until(&self) -> Option<Ns> {
-        self.units.until()
+    /// How calls or operations were followed, if they were.
+    pub(crate) fn units_followed(&self) -> Option<UnitsFollowed> {
+        self.units.followed(&self.ebpf)
     }
 
     /// What was observed of the processor's counters.

@@ -65,6 +65,9 @@ pub(crate) enum BpfRefusal {
         /// All that this kernel lacks: the program reads one of them at least.
         fields: String,
     },
+    /// What was asked for by name cannot be followed.
+    #[error("--unit: {0}")]
+    Units(String),
     /// It was loaded and attached, and never ran.
     #[error("BPF program {0} is attached, and the kernel does not run it")]
     Silent(&'static str),
@@ -164,6 +167,7 @@ impl BpfRefusal {
             BpfRefusal::Load(error) => inner_io(error.as_ref())?,
             BpfRefusal::Types(_)
             | BpfRefusal::Fields { .. }
+            | BpfRefusal::Units(_)
             | BpfRefusal::Silent(_)
             | BpfRefusal::Architecture(_)
             | BpfRefusal::NoTracepoint(_)

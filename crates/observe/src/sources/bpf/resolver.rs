@@ -5,34 +5,31 @@
 //! lookups. For a program with another C library (static, or in a container started later) only its
 //! packets are observed.
 
+use super::uprobe;
 use crate::machine;
+use crate::unit_probes::{Ends, ends};
 use aya::Ebpf;
-use aya::programs::uprobe::UProbeScope;
-use aya::programs::{ProgramError, UProbe};
 use code::Image;
-use listing::{Flow, disassemble};
 use model::Pid;
 use model::coverage::Source;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
-use std::os::fd::AsRawFd;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use sys::untrusted_file;
 
 const FUNCTION: &str = "getaddrinfo";
 
-/// The limit of return instructions; a valid function has fewer.
-const RETURNS_MAX: usize = 16;
 /// Prefixes of the names of C libraries.
 const NAMES: &[&str] = &["libc.so", "libc-2.", "ld-musl-"];
 /// Where none lies at its usual place, and no observed process has one.
 const NO_LIBRARY: &str = "no C library was found, where distributions have it or in the observed processes";
 
-/// Attaches to the libraries of the host and of these processes. Returns what it could not attach,
-/// if anything.
-pub(super) fn attach(ebpf: &mut Ebpf, pids: &[Pid]) -> Option<Source> {
+/// Attaches to the libraries of the host and of these processes, for as long as the events are
+/// open. Returns also what it could not attach, if anything.
+pub(super) fn attach(ebpf: &mut Ebpf, pids: &[Pid]) -> (Vec<OwnedFd>, Option<Source>) {
     let mut libraries = BTreeMap::new();
     let mut refused = Vec::new();
     let own = machine::here().libraries.iter().map(PathBuf::from);
@@ -46,10 +43,14 @@ pub(super) fn attach(ebpf: &mut Ebpf, pids: &[Pid]) -> Option<Source> {
         }
     }
     let found = libraries.len() + refused.len();
-    let failed =
-        libraries.into_values().filter_map(|(path, file)| Some((path, attach_to(ebpf, file).err()?)));
-    refused.extend(failed);
-    missing(found, &refused)
+    let mut events = Vec::new();
+    for (path, file) in libraries.into_values() {
+        match attach_to(ebpf, &file) {
+            Ok(attached) => events.extend(attached),
+            Err(why) => refused.push((path, why)),
+        }
+    }
+    (events, missing(found, &refused))
 }
 
 /// What is not seen of lookups, of this many libraries that were found, with those that were
@@ -87,38 +88,20 @@ fn opened(path: &Path) -> io::Result<((u64, u64), File)> {
     }
 }
 
-fn attach_to(ebpf: &mut Ebpf, file: File) -> Result<(), String> {
-    // The path of the descriptor: at that of the library another file may stand by now.
-    let library = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
+fn attach_to(ebpf: &mut Ebpf, file: &File) -> Result<Vec<OwnedFd>, String> {
     let read = file.try_clone().map_err(|error| error.to_string())?;
-    let (entry, returns) = entry_and_returns(&Image::open(read).map_err(|error| error.to_string())?)?;
-    let why = |error: ProgramError| super::refusal::root_cause(&error);
-    for (name, places) in [("resolver_answered", returns), ("resolver_asked", vec![entry])] {
-        let program: &mut UProbe =
-            ebpf.program_mut(name).ok_or("the BPF object has it not")?.try_into().map_err(why)?;
-        if program.fd().is_err() {
-            program.load().map_err(why)?;
-        }
-        for place in places {
-            program.attach(place, &library, UProbeScope::AllProcesses).map_err(why)?;
-        }
-    }
-    Ok(())
+    let image = Image::open(read).map_err(|error| error.to_string())?;
+    let Ends { entry, exits, .. } = function_ends(&image)?;
+    let exits = exits.into_iter().map(|exit| ("resolver_answered", exit));
+    let places = exits.chain([("resolver_asked", entry)]);
+    places.map(|(program, offset)| uprobe::attach(ebpf, file, program, offset, None)).collect()
 }
 
-/// The file offsets of the function's entry and returns.
-fn entry_and_returns(library: &Image) -> Result<(u64, Vec<u64>), String> {
+/// Where the function begins and where it is left.
+fn function_ends(library: &Image) -> Result<Ends, String> {
     let found = library.find(FUNCTION);
     let function = found.iter().find(|found| found.symbol == FUNCTION).ok_or("it has no getaddrinfo")?;
-    let code = library.code(&function.code).map_err(|error| error.to_string())?;
-    let instructions = disassemble(&code, function.code.start, library.arch());
-    let returns = instructions.iter().filter(|instruction| instruction.kind == Flow::Return);
-    let returns: Vec<u64> = returns.filter_map(|at| library.offset_of(at.address)).collect();
-    if returns.is_empty() || returns.len() > RETURNS_MAX {
-        return Err(format!("its getaddrinfo returns in {} places", returns.len()));
-    }
-    let entry = library.offset_of(function.code.start).ok_or("its getaddrinfo is not in the file")?;
-    Ok((entry, returns))
+    ends(library, function).map_err(|why| format!("its getaddrinfo {why}"))
 }
 
 #[cfg(test)]
@@ -132,8 +115,8 @@ mod tests {
             machine::here().libraries.iter().find(|path| Path::new(path).exists()).expect("a C library");
         let bytes = fs::read(library).unwrap();
         let image = Image::of_memory(bytes.clone()).unwrap();
-        let (entry, returns) = entry_and_returns(&image).unwrap();
-        for at in returns {
+        let Ends { entry, exits, .. } = function_ends(&image).unwrap();
+        for at in exits {
             let last = usize::try_from(at).unwrap();
             #[cfg(target_arch = "x86_64")]
             assert!(matches!(bytes[last], 0xc3 | 0xf2 | 0xf3), "{:x}", bytes[last]);

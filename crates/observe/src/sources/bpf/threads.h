@@ -28,6 +28,9 @@ volatile const u8 arg_kind[2 * CALLS] = {};
 /* In `blocked_ns`, which is checked at syscall exit: the call ended another thread's wait. */
 #define ENDED_WAIT (1ull << 63)
 
+/* In `unit_returns`: no address. */
+#define NO_RETURN 1ull
+
 /* Places for the last calls of a thread: a power of two. */
 #define LAST 16
 
@@ -68,9 +71,8 @@ struct thread {
 	u64 task;      /* its task, once known from a switch or wake-up; else 0 */
 	u64 sent_on, sent_when; /* the connection that it last sent on; how many had ended then */
 	u64 received_on; /* the connection that it last received on */
-	u64 unit;      /* the piece of work that it is at (`units.h`): the stack at its beginning; or how
-			* many, one in another. 0: none */
-	u64 unit_returns; /* what was on the stack at its beginning */
+	u64 unit; /* the piece of work that it is at (`units.h`): the stack at its beginning; or 1. 0: none */
+	u64 unit_returns; /* what was on the stack at its beginning; NO_RETURN when it has ended */
 	u64 page_inode, page_faults; /* file of a page fault; faults then */
 	u64 last[LAST]; /* signatures of its last calls (`results.h`) */
 	struct slot slot[SLOTS];

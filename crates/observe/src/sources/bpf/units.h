@@ -2,11 +2,27 @@
 /*
  * Pieces of work that were asked for by name: when a thread of the tree begins one and ends it.
  *
- * `unit_probes.rs` attaches these programs, only where some were asked for: to the entry and the
- * exits of a function, or to probes that the program has in its code (USDT).
+ * `units.rs` attaches these programs, only where some were asked for: to the entry and the exits of
+ * a function, or to probes that the program has in its code (USDT). They run in every process that
+ * maps the file, and each time is counted: it costs the same there.
  */
 #pragma once
 #include "threads.h"
+
+/* The running thread, if it is of the tree. */
+INLINE struct thread *comes_past(void)
+{
+	struct thread *thread = thread_of(bpf_get_current_task_btf());
+	struct cpu *cpu = this_cpu();
+	if (cpu) {
+		/* A program of a uprobe can be preempted by the next one of another thread. */
+		if (thread)
+			__sync_fetch_and_add(&cpu->came_past, 1);
+		else
+			__sync_fetch_and_add(&cpu->others_came_past, 1);
+	}
+	return thread;
+}
 
 /*
  * Only that and when: a program of a uprobe can be preempted, and by its own switch, so that it
@@ -34,16 +50,15 @@ INLINE u64 on_stack(u64 stack)
  * The entry of the function. Where it calls itself, the outermost call counts. One that was left
  * without a return (an exception, a jump) is known by the stack: it is no longer as deep, or other
  * calls have written there. Where the return address is in a register at first, the latter is not
- * known.
+ * known. Of a function that jumps to its entry, that is not another call.
  */
-SEC("uprobe/call_begins")
-int call_begins(struct pt_regs *ctx)
+INLINE int call_comes(struct pt_regs *ctx, bool comes_again)
 {
-	struct thread *thread = thread_of(bpf_get_current_task_btf());
+	struct thread *thread = comes_past();
 	u64 stack = UPROBE_SP(ctx);
 	if (!thread)
 		return 0;
-	bool is_inside = thread->unit && stack < thread->unit;
+	bool is_inside = thread->unit && (comes_again ? stack <= thread->unit : stack < thread->unit);
 	if (is_inside && (!RETURNS_BY_STACK || on_stack(thread->unit) == thread->unit_returns))
 		return 0;
 	thread->unit = stack;
@@ -51,41 +66,52 @@ int call_begins(struct pt_regs *ctx)
 	return tell_unit(thread, 1);
 }
 
-/* A return of the function, or a jump out of it: the stack is as it was at the entry. */
+SEC("uprobe/call_begins")
+int call_begins(struct pt_regs *ctx)
+{
+	return call_comes(ctx, 0);
+}
+
+SEC("uprobe/loop_begins")
+int loop_begins(struct pt_regs *ctx)
+{
+	return call_comes(ctx, 1);
+}
+
+/* A return of the function, or a jump out of it: the stack is as it was at the entry. One that was
+ * entered before there was a probe is told once. */
 SEC("uprobe/call_ends")
 int call_ends(struct pt_regs *ctx)
 {
-	struct thread *thread = thread_of(bpf_get_current_task_btf());
-	if (!thread || !thread->unit || UPROBE_SP(ctx) != thread->unit)
+	struct thread *thread = comes_past();
+	if (!thread)
+		return 0;
+	bool is_known = thread->unit || thread->unit_returns;
+	if (is_known && UPROBE_SP(ctx) != thread->unit)
 		return 0;
 	thread->unit = 0;
+	thread->unit_returns = NO_RETURN;
 	return tell_unit(thread, 0);
 }
 
-/* Of operations that are one in another the outermost counts. */
+/* From each beginning to the next end: a beginning that comes before is that of another one. */
 SEC("uprobe/operation_begins")
 int operation_begins(struct pt_regs *ctx)
 {
-	struct thread *thread = thread_of(bpf_get_current_task_btf());
-	if (!thread || thread->unit++)
-		return 0;
-	return tell_unit(thread, 1);
+	return tell_unit(comes_past(), 1);
 }
 
 SEC("uprobe/operation_ends")
 int operation_ends(struct pt_regs *ctx)
 {
-	struct thread *thread = thread_of(bpf_get_current_task_btf());
-	if (!thread || !thread->unit || --thread->unit)
-		return 0;
-	return tell_unit(thread, 0);
+	return tell_unit(comes_past(), 0);
 }
 
 /* Where one probe alone is: from each to the next one. */
 SEC("uprobe/operation_turns")
 int operation_turns(struct pt_regs *ctx)
 {
-	struct thread *thread = thread_of(bpf_get_current_task_btf());
+	struct thread *thread = comes_past();
 	if (!thread)
 		return 0;
 	if (thread->unit)

@@ -630,6 +630,9 @@ struct cpu {
 	u64 left_out;
 	/* Requests that began and are followed. */
 	u64 followed;
+	/* How often a thread of the tree, or another one, came past a probe (`units.h`). */
+	u64 came_past;
+	u64 others_came_past;
 };
 
 /* The files of which it is counted what processes read and wrote. */
@@ -1039,7 +1042,9 @@ AT(cpu, asked, 136);
 AT(cpu, asked_pause, 140);
 AT(cpu, left_out, 144);
 AT(cpu, followed, 152);
-SIZE(cpu, 160);
+AT(cpu, came_past, 160);
+AT(cpu, others_came_past, 168);
+SIZE(cpu, 176);
 AT(file_key, ino, 0);
 AT(file_key, dev, 8);
 AT(file_key, generation, 12);

@@ -588,6 +588,9 @@ layout! {
         left_out: u64,
         /// Requests that began and are followed.
         followed: u64,
+        /// How often a thread of the tree, or another one, came past a probe (`units.h`).
+        came_past: u64,
+        others_came_past: u64,
     }
 
     /// The files of which it is counted what processes read and wrote.

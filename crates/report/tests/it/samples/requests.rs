@@ -95,6 +95,8 @@ pub(crate) fn served() -> Run {
         unit: Unit::Request,
         unit_of: None,
         followed_ns: None,
+        following_ns: None,
+        elsewhere: 0,
         deadline: None,
         times: 6_369,
         began_before: 5,

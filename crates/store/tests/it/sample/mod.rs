@@ -247,7 +247,7 @@ fn trailer() -> Trailer {
         sources: Vec::new(),
         kept_until: None,
         requests_left_out: None,
-        units_until: None,
+        units_followed: None,
         sliced: None,
         // The value in older recordings.
         costs: Seen::unseen("not recorded by the dwell version that made this file"),
