@@ -340,10 +340,9 @@ impl Watch {
     /// ready since the last one, as the kernel counted it; and when it began to run in between, if
     /// both saw it wait.
     fn since(&self, last: Ns, at: Ns, looked: &Snapshot) -> (Option<Ns>, Option<Ns>) {
-        let busy = |of: &Snapshot| Some(of.cpu_ns.value()?.saturating_add(*of.runqueue_ns.value()?));
         let known = self.tree.get(looked.tid);
-        let before = known.map_or(Some(0), |thread| busy(thread.looked.as_ref()?));
-        let Some((now, before)) = busy(looked).zip(before) else { return (None, None) };
+        let before = known.map_or(Some(0), |thread| busy_ns(thread.looked.as_ref()?));
+        let Some((now, before)) = busy_ns(looked).zip(before) else { return (None, None) };
         let busy = now.saturating_sub(before).min(at.saturating_sub(last));
         let waited = known.map(|thread| matches!(thread.doing, PolledState::Blocked(_)));
         match (waited, looked.state) {
@@ -393,7 +392,7 @@ impl Watch {
         if self.path.as_ref().is_some_and(|path| path.now() < reach) {
             let unmoved: FxHashSet<Tid> = threads
                 .iter()
-                .filter(|looked| self.did_not_stir(looked, waits.get(&looked.tid)))
+                .filter(|looked| self.did_not_stir(at, looked, waits.get(&looked.tid)))
                 .map(|looked| looked.tid)
                 .collect();
             self.lose_sight_of(|tid| !unmoved.contains(&tid));
@@ -401,11 +400,18 @@ impl Watch {
         }
     }
 
-    /// Whether a thread waited through from the last snapshot to this one: in the same wait,
-    /// without a CPU in between.
-    fn did_not_stir(&self, looked: &Snapshot, wait: Option<&Classified>) -> bool {
+    /// Whether a thread did the same from the last snapshot to this one: it was in the same wait,
+    /// without a CPU in between; or it was on a CPU or ready all of the time, but for what the
+    /// kernel's count of who runs is behind.
+    fn did_not_stir(&self, at: Ns, looked: &Snapshot, wait: Option<&Classified>) -> bool {
         let Some(thread) = self.tree.get(looked.tid) else { return false };
-        let before = thread.looked.as_ref().and_then(|last| last.cpu_ns.value());
+        let last = thread.looked.as_ref();
+        if thread.doing == PolledState::Running && looked.state == b'R' {
+            let busy = busy_ns(looked).zip(last.and_then(busy_ns));
+            let busy = busy.map_or(0, |(now, before)| now.saturating_sub(before));
+            return at.saturating_sub(self.last_look.unwrap_or(at)) <= busy + busy / 10;
+        }
+        let before = last.and_then(|last| last.cpu_ns.value());
         let same_wait =
             wait.is_some_and(|wait| thread.doing == PolledState::Blocked(PolledWait::looked(*wait)));
         same_wait && before.is_some() && before == looked.cpu_ns.value()
@@ -507,6 +513,11 @@ impl Watch {
 /// one, and nothing else sleeps there as `S`), and of the first.
 fn is_freezer(function: &str) -> bool {
     ["do_freezer_trap", "get_signal", "__refrigerator"].iter().any(|name| function.starts_with(name))
+}
+
+/// How long a thread was on a CPU or ready, as the kernel counts it.
+fn busy_ns(of: &Snapshot) -> Option<Ns> {
+    Some(of.cpu_ns.value()?.saturating_add(*of.runqueue_ns.value()?))
 }
 
 /// Whether it has ended, and was not reaped yet.
