@@ -311,7 +311,7 @@ impl Watch {
     /// when.
     fn news(&mut self, at: Ns, threads: Vec<Snapshot>, waits: &Waits) -> Vec<(Ns, News)> {
         let gone = self.missing(&threads);
-        let last = self.last_look.filter(|last| {
+        let last = self.spoken_for_since(&threads).filter(|last| {
             let in_wall = self.path.as_ref().is_some_and(|path| path.start() <= *last);
             self.tier == Tier::Proc && in_wall && at.saturating_sub(*last) <= 2 * REACH_NS
         });
@@ -336,12 +336,20 @@ impl Watch {
         news
     }
 
+    /// The last snapshot. Before the first one, the beginning of the program, where the kernel counts
+    /// its CPU time: it had none before.
+    fn spoken_for_since(&self, threads: &[Snapshot]) -> Option<Ns> {
+        let counted = threads.iter().all(|looked| busy_ns(looked).is_some());
+        let began = self.path.as_ref().map(PathLedger::start);
+        self.last_look.or(began.filter(|_| counted && self.executed))
+    }
+
     /// When a thread turned to what this snapshot saw, by the time in which it was on a CPU or
     /// ready since the last one, as the kernel counted it; and when it began to run in between, if
     /// both saw it wait.
     fn since(&self, last: Ns, at: Ns, looked: &Snapshot) -> (Option<Ns>, Option<Ns>) {
         let known = self.tree.get(looked.tid);
-        let before = known.map_or(Some(0), |thread| busy_ns(thread.looked.as_ref()?));
+        let before = known.and_then(|thread| thread.looked.as_ref()).map_or(Some(0), busy_ns);
         let Some((now, before)) = busy_ns(looked).zip(before) else { return (None, None) };
         let busy = now.saturating_sub(before).min(at.saturating_sub(last));
         let waited = known.map(|thread| matches!(thread.doing, PolledState::Blocked(_)));
