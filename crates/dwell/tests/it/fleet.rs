@@ -297,6 +297,8 @@ fn duckdb_answers_every_query_from_both_forms() {
     for row in rows("findings") {
         let of = |name: &str| row[name].as_f64().unwrap();
         assert!(of("saving_lo_ns") <= of("saving_hi_ns") && of("alone_lo_ns") <= of("saving_lo_ns"), "{row}");
+        assert!(of("alone_lo_ns") <= of("alone_expected_ns"), "{row}");
+        assert!(of("alone_expected_ns") <= of("alone_hi_ns"), "{row}");
     }
     assert!(rows("findings").len() > 5);
 }
