@@ -21,9 +21,9 @@ use make::{Form, Maker};
 use pusher::{Far, HostClock, Pusher};
 use report::results::{self, RefusalFacts};
 use send::{Environment, Url};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use sys::output_file::make_directories;
 
 /// The exit status where something was refused, or is left for the next time.
 const LEFT: u8 = 1;
@@ -130,7 +130,7 @@ impl Place {
 
 /// The directory by a name that it has from everywhere; it is made if it is missing.
 fn directory(path: &Path) -> anyhow::Result<PathBuf> {
-    fs::create_dir_all(path).with_context(|| format!("cannot make the directory {path:?}"))?;
+    make_directories(path).with_context(|| format!("cannot make the directory {path:?}"))?;
     let path = path.canonicalize().with_context(|| format!("cannot use the directory {path:?}"))?;
     if path.to_str().is_none() {
         bail!("the name of {path:?} is no UTF-8, so what was sent there cannot be noted\ntry: another name");

@@ -5,7 +5,7 @@ use crate::support::{dwell, fresh, text};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -380,6 +380,24 @@ fn a_directory_that_cannot_be_written_is_said_and_nothing_half_is_left() {
     if !output.status.success() {
         assert!(text(&output.stderr).contains("Permission denied"), "{}", text(&output.stderr));
         assert!(!lake.join("results").exists(), "results come last");
+    }
+}
+
+/// Who calls dwell with sudo can put results of their own beside those of root.
+#[test]
+fn under_sudo_directories_and_files_are_the_callers() {
+    const CALLER: u32 = 65_534;
+    let lake = fresh("of-sudo");
+    let mut command = Command::new("timeout");
+    command.env("SUDO_UID", CALLER.to_string()).env("SUDO_GID", CALLER.to_string());
+    command.args([LIMIT, dwell(), "export", "--no-store", "--as", "rows"]);
+    command.arg(repository().join("crates/golden/recordings/fsync.dwell")).arg(&lake);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "root is needed: {}", text(&output.stderr));
+    let files = files_below(&lake);
+    assert!(files.len() > 5);
+    for path in files.iter().flat_map(|file| file.ancestors().take(4)) {
+        assert_eq!(path.metadata().unwrap().uid(), CALLER, "{}", path.display());
     }
 }
 

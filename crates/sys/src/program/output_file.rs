@@ -4,7 +4,7 @@
 
 use crate::program::open_parent;
 use crate::user;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, openat, statat, unlinkat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, mkdirat, openat, statat, unlinkat};
 use rustix::io::{Errno, retry_on_intr};
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -13,7 +13,7 @@ use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::fchown;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Mode bits by which others than the owner write.
 const OTHERS_WRITE: u32 = 0o022;
@@ -77,6 +77,31 @@ pub fn emptied(path: &Path) -> io::Result<File> {
         file.set_len(0)?;
     }
     Ok(file)
+}
+
+/// Makes a directory, and those above it that are missing. Root's dwell gives them to the caller of
+/// sudo, who else could put nothing beside what is written there.
+///
+/// # Errors
+/// The system's error; root: whose link is on the way.
+pub fn make_directories(path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    // Without a stroke at the end, which stands for what is in it.
+    let path: &Path = &path.components().collect::<PathBuf>();
+    if let Some(above) = path.parent().filter(|above| !above.as_os_str().is_empty()) {
+        make_directories(above)?;
+    }
+    let (above, name) = place(path)?;
+    match mkdirat(&above, &name, Mode::from_raw_mode(0o777)) {
+        // Somebody else made it meanwhile.
+        Err(Errno::EXIST) if path.is_dir() => return Ok(()),
+        made => made?,
+    }
+    let opened = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    give_to_caller(&File::from(openat(&above, &name, opened, Mode::empty())?));
+    Ok(())
 }
 
 /// Makes a new file. Results name files of other users and show what programs do, so root's are for

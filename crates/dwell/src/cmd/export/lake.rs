@@ -17,6 +17,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 use store::results::{Filter, Found, Named, ResultRow};
+use sys::output_file::make_directories;
 use tables::{Options, TableRows};
 
 /// How rows are written.
@@ -213,7 +214,7 @@ pub(in crate::cmd) fn put<T: AsRef<str>>(
     remove(dir, day, id)?;
     for (table, bytes) in files {
         let within = dir.join(self::within(table.as_ref(), day));
-        fs::create_dir_all(&within).with_context(|| format!("cannot make the directory {within:?}"))?;
+        make_directories(&within).with_context(|| format!("cannot make the directory {within:?}"))?;
         Target::open(&within.join(form.file(id)))?.put(bytes)?;
     }
     Ok(())
