@@ -118,7 +118,8 @@ fn of_part(part: &str, command: &[String]) -> String {
 }
 
 /// The name of a pod without what Kubernetes adds to that of its Deployment (the number of the
-/// template, and of the replica) or DaemonSet (of the replica).
+/// template, and of the replica), DaemonSet (of the replica) or CronJob (the minute in which it is
+/// due, in minutes since 1970, and the number of the try).
 fn without_replica(pod: &str) -> &str {
     /// What random names are made of there: no vowels, and nothing that looks like one.
     const LETTERS: &str = "bcdfghjklmnpqrstvwxz2456789";
@@ -127,8 +128,13 @@ fn without_replica(pod: &str) -> &str {
         let is_random = lengths.contains(&end.len()) && end.chars().all(|char| LETTERS.contains(char));
         (is_random && !front.is_empty()).then_some(front)
     };
+    let minute = |name| -> Option<&str> {
+        let (front, end): (&str, &str) = str::rsplit_once(name, '-')?;
+        (end.len() == 8 && end.bytes().all(|byte| byte.is_ascii_digit()) && !front.is_empty())
+            .then_some(front)
+    };
     let Some(set) = cut(pod, 5..=5) else { return pod };
-    cut(set, 6..=10).unwrap_or(set)
+    cut(set, 6..=10).or_else(|| minute(set)).unwrap_or(set)
 }
 
 /// The script that a command runs, else its program, without the directory. Never code, nor the
@@ -183,6 +189,8 @@ mod tests {
             ("pod shop/web-7d9f8b6c5-x2x4z", "nginx", "web"),
             ("pod log-agent-w9q2k", "agent", "log-agent"),
             ("pod db-0", "postgres", "db-0"),
+            ("pod shop/nightly-29912345-x7k2p", "backup", "nightly"),
+            ("pod 20261130-x7k2p", "x", "20261130"),
             ("pod my-nginx", "nginx", "my-nginx"),
             ("pod 0f1e2d3c-1111-2222-3333-444455556666", "x", "0f1e2d3c-1111-2222-3333-444455556666"),
             (":8080 (python3, PID 12)", "python3 server.py", ":8080"),
