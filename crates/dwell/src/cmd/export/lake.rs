@@ -15,7 +15,10 @@ use anyhow::{Context, bail};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
+use std::mem;
+use std::panic::resume_unwind;
 use std::path::Path;
+use std::thread;
 use store::results::{Filter, Found, Named, ResultRow};
 use sys::output_file::make_directories;
 use tables::{Options, TableRows};
@@ -64,7 +67,8 @@ pub(super) fn export(args: &ExportArgs, form: Form, keeper: &ResultStore) -> any
         bail!("the directory of the tables is missing\ntry: dwell export last --as {name} DIR");
     };
     let options = Options { detail: args.detail, redact: args.redact };
-    let mut lake = Lake { dir, form, options, written: 0, failed: 0, without: BTreeMap::new() };
+    let without = BTreeMap::new();
+    let mut lake = Lake { dir, form, options, ready: Vec::new(), written: 0, failed: 0, without };
     if names.is_empty() {
         lake.add_all(keeper)?;
     } else {
@@ -72,6 +76,7 @@ pub(super) fn export(args: &ExportArgs, form: Form, keeper: &ResultStore) -> any
             lake.add_named(name, keeper)?;
         }
     }
+    lake.write_ready()?;
     lake.told()
 }
 
@@ -83,11 +88,23 @@ fn is_directory(path: &Path) -> bool {
     }
 }
 
+/// Results that are written at once. Each file is brought to the disk before it has its name: a
+/// file system brings those of several to it together, in the time that one takes.
+const AT_ONCE: usize = 32;
+
+/// The files of a result, which are not written yet.
+struct Ready {
+    day: String,
+    id: String,
+    files: Vec<(&'static str, Vec<u8>)>,
+}
+
 /// The directory with the tables.
 struct Lake<'a> {
     dir: &'a Path,
     form: Form,
     options: Options,
+    ready: Vec<Ready>,
     written: u64,
     failed: u64,
     /// Results of kinds that have no rows, by their schema.
@@ -159,11 +176,17 @@ impl Lake<'_> {
     fn add(&mut self, path: &Path, result: &dyn Kept, row: Option<&ResultRow>) -> anyhow::Result<()> {
         match result.rows(&beside(row), self.options) {
             Some(Ok(rows)) => {
-                for one in &rows {
+                for one in rows {
                     let files = one.tables.iter().map(|of| Ok((of.table.name, self.form.bytes(of)?)));
                     let files = files.collect::<anyhow::Result<Vec<_>>>()?;
-                    put(self.dir, self.form, &one.day, &one.id, files)?;
-                    self.written += 1;
+                    // What is named later replaces what is there of the same result.
+                    if self.ready.iter().any(|other| other.id == one.id) {
+                        self.write_ready()?;
+                    }
+                    self.ready.push(Ready { day: one.day, id: one.id, files });
+                }
+                if self.ready.len() >= AT_ONCE {
+                    self.write_ready()?;
                 }
             }
             Some(Err(tables::NoTime(text))) => {
@@ -172,6 +195,22 @@ impl Lake<'_> {
             None => *self.without.entry(result.schema()).or_default() += 1,
         }
         Ok(())
+    }
+
+    /// Writes what is ready.
+    ///
+    /// # Errors
+    /// As [`put`].
+    fn write_ready(&mut self) -> anyhow::Result<()> {
+        let (dir, form, ready) = (self.dir, self.form, mem::take(&mut self.ready));
+        self.written += ready.len() as u64;
+        thread::scope(|scope| {
+            let write = |one: Ready| scope.spawn(move || put(dir, form, &one.day, &one.id, one.files));
+            let writers: Vec<_> = ready.into_iter().map(write).collect();
+            writers
+                .into_iter()
+                .try_for_each(|writer| writer.join().unwrap_or_else(|panic| resume_unwind(panic)))
+        })
     }
 
     /// Says what was left out; the exit status.
