@@ -20,14 +20,14 @@ HERE = pathlib.Path(__file__).parent
 PORT, SECONDS = 21000, 2.5
 C = "cc -O1 -g -pthread -o {name} {here}/{name}.c"
 # What a server measured, and what dwell calls it: own threads, threads behind a queue, a loop that
-# turns from one request to another, and goroutines, whose locks and sleeps no thread shows.
+# turns from one request to another, and goroutines, which wait for a channel as well.
 CPU, LOCK, SLEEP, PEER = {"cpu": "on-cpu"}, {"lock": "lock"}, {"sleep": "sleep"}, {"peer": "peer network"}
 BLOCKED = {"blocked": "unread other-request"}
 OWN = {**CPU, **LOCK, **SLEEP, **PEER, **BLOCKED}
 POOL = {**CPU, **LOCK, **SLEEP, "queued": "no-thread other-request", "blocked": "unread"}
 LOOP = {**CPU, "sleep queued": "no-thread", **PEER, **BLOCKED}
 LOG = {**CPU, **SLEEP, "lock queued blocked": "lock unread no-thread other-request"}
-GO = {**CPU, "lock sleep queued": "no-thread", **PEER, **BLOCKED}
+GO = {**OWN, "queued": "other-wait"}
 # name: (how it is built, how it is started, protocol, plans, what is compared)
 PYTHON, JAVA = "python3 {here}/", "java -cp . -Dsun.net.httpserver.nodelay="
 MODELS = {
