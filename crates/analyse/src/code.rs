@@ -125,6 +125,7 @@ impl Code {
             | Event::LeftOut { .. }
             | Event::Drawn { .. }
             | Event::Unit { .. }
+            | Event::Task { .. }
             | Event::WakerStack { .. }
             | Event::AliveStack { .. }
             | Event::MemoryPeak { .. }

@@ -80,7 +80,7 @@ pub(crate) fn run(
 ) -> Result<(RunResult, Option<(Program, Names)>), DoesNotClose> {
     let Consumers { header, how, code: stacks, surroundings, loads, counters, measured } = consumers;
     let (of_tier, mut profile) = of_tier_and_profile(how, &header, trailer, &stacks);
-    let OfTier { pieces, beside, mut tables, rivals, prediction, recorded, on_path } = of_tier;
+    let OfTier { pieces, beside, mut tables, rivals, prediction, recorded, on_path, follows_tasks } = of_tier;
     let Pieces { start, wall_ns, parts, steps, phases, covered, threads, waits, window } = pieces;
     let addresses = stacks.addresses(&counters.precise_cycles(trailer));
     profile.moments.iter_mut().for_each(|moment| moment.at_ns = moment.at_ns.saturating_sub(start));
@@ -119,7 +119,7 @@ pub(crate) fn run(
     coverage.notes.extend(code::short_of(&profile, user_ns + kernel_ns));
     let answers = tables.requests.value().is_some_and(|requests| requests.times > 0);
     // It qualifies more than the others do: the time is there, and not seen.
-    coverage.notes.splice(0..0, own_tasks::note(&waits, answers));
+    coverage.notes.splice(0..0, own_tasks::note(&waits, answers, follows_tasks));
     if judge::doubts::is_busy(&coverage) {
         coverage.notes.extend(kernel_faults::starving(&header.host.kernel));
     }
@@ -183,6 +183,8 @@ struct OfTier {
     recorded: Option<(Program, Names)>,
     /// What the processor's counters counted on the path; none in a window.
     on_path: Option<Vec<(CounterHit, Sampled)>>,
+    /// Requests were followed from task to task, of programs that schedule these themselves.
+    follows_tasks: bool,
 }
 
 /// Both, a large profile on another CPU meanwhile: the program has ended and no longer needs it.
@@ -228,6 +230,7 @@ fn of_tier(how: TierAnalysis, header: &Header, trailer: &Trailer, stacks: &code:
                 prediction: closed.prediction,
                 recorded: closed.recorded,
                 on_path: closed.on_path,
+                follows_tasks: closed.follows_tasks,
             }
         }
         TierAnalysis::Poll(poll) => {
@@ -243,6 +246,7 @@ fn of_tier(how: TierAnalysis, header: &Header, trailer: &Trailer, stacks: &code:
                 prediction: Seen::unseen("which thread held up which needs BPF"),
                 recorded: None,
                 on_path: closed.on_path,
+                follows_tasks: false,
                 pieces: closed.pieces,
             }
         }

@@ -5,6 +5,7 @@
 
 use model::network::Endpoint;
 use model::recording::{Comm, Language};
+use model::task::TaskWait;
 use model::wait::{TargetKind, WakerKind};
 use model::{Call, Pid, State, Tid};
 
@@ -63,6 +64,8 @@ pub(crate) enum TargetKey {
     Answer(QuestionId),
     /// A thread outside the tree, by name.
     Task(Comm),
+    /// What a task of the program's own scheduler waits for.
+    OfTask(TaskWait),
     /// Something outside the tree; there is no more to say.
     External,
     /// By the name that its descriptor has.

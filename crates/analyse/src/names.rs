@@ -8,6 +8,7 @@ use crate::local_sockets::LocalSockets;
 use crate::lookups::Lookups;
 use crate::roles::Roles;
 use model::recording::{Object, WaitContext};
+use model::task::TaskWait;
 use model::wait::{Reason, WaitCall, WaitTarget};
 use model::{Header, Seen};
 use rustc_hash::FxHashMap;
@@ -86,6 +87,11 @@ impl Names {
             TargetKey::Udp(end) => WaitTarget::Udp(end),
             TargetKey::Answer(question) => WaitTarget::Answer(self.lookups.question(question)),
             TargetKey::Task(name) => WaitTarget::Task(name.to_text()),
+            TargetKey::OfTask(TaskWait::Sleep) => WaitTarget::Timer(Seen::Absent),
+            TargetKey::OfTask(wait) if wait.is_lock() => {
+                WaitTarget::Lock(Seen::Value(wait.name().to_owned()))
+            }
+            TargetKey::OfTask(wait) => WaitTarget::OfTask(wait),
             TargetKey::External => WaitTarget::External(Seen::Absent),
             TargetKey::Named(kind, name) => WaitTarget::new(kind, Seen::Value(name.to_text())),
             TargetKey::KernelFunction(kind, function) => {

@@ -1,5 +1,6 @@
 //! Runtimes that have tasks of their own, which change threads: what such a task waits for is no
-//! wait of a thread, and what dwell follows are threads.
+//! wait of a thread, and the tables have those of threads. Requests go from task to task where
+//! these could be followed.
 
 use model::run::WaitRow;
 use model::wait::{StackFrame, WaitTarget};
@@ -8,14 +9,20 @@ use model::wait::{StackFrame, WaitTarget};
 const GO: &[&str] = &["findRunnable", "mPark", "mstart", "notesleep", "schedule", "stopm", "sysmon"];
 
 /// What is not seen of the tasks of such a runtime, where the program has one. `answers`: it
-/// answers requests.
-pub(crate) fn note(waits: &[WaitRow], answers: bool) -> Option<String> {
+/// answers requests. `follows`: these were followed from task to task.
+pub(crate) fn note(waits: &[WaitRow], answers: bool, follows: bool) -> Option<String> {
     let is_in =
         |wait: &WaitRow, is: fn(&StackFrame) -> bool| wait.stack.value().into_iter().flatten().any(is);
     if waits.iter().any(|wait| is_in(wait, is_go)) {
-        let seen = "waits of goroutines (locks, channels, timers) are not seen, only those of threads";
-        let of_requests = "; nor is what one hands to another: a request's time may stand with another one";
-        return Some(format!("{seen}{}", if answers { of_requests } else { "" }));
+        let waits = "waits of goroutines (locks, channels, timers) are";
+        return Some(match (answers, follows) {
+            (true, true) => format!("{waits} in the time of requests only, not in that of threads"),
+            (true, false) => format!(
+                "{waits} not seen, only those of threads; nor is what one hands to another: a request's time \
+                 may stand with another one"
+            ),
+            (false, _) => format!("{waits} not seen, only those of threads"),
+        });
     }
     // A program may have such a loop for something else, as gunicorn has.
     let serves = |wait: &&WaitRow| matches!(wait.on, WaitTarget::Tcp(_));
@@ -57,13 +64,14 @@ mod tests {
     #[test]
     fn goroutines_are_said_to_be_unseen_and_tasks_of_asyncio_where_requests_are() {
         let go = waits(Language::Native, "runtime.findRunnable", "proc.go");
-        assert!(note(&go, false).unwrap().contains("goroutines"));
-        assert!(note(&go, true).unwrap().contains("request"));
+        assert!(note(&go, false, false).unwrap().contains("goroutines"));
+        assert!(note(&go, true, false).unwrap().contains("with another one"));
+        assert!(note(&go, true, true).unwrap().contains("in the time of requests only"));
         let mut asyncio = waits(Language::Python, "BaseEventLoop._run_once", "base_events.py");
-        assert_eq!(note(&asyncio, true), None, "it serves nothing");
+        assert_eq!(note(&asyncio, true, false), None, "it serves nothing");
         asyncio[0].on = WaitTarget::Tcp(Endpoint::read("127.0.0.1:80").unwrap());
-        assert!(note(&asyncio, true).unwrap().contains("asyncio"));
-        assert_eq!(note(&asyncio, false), None);
-        assert_eq!(note(&waits(Language::Native, "runtime.mine", "a.c"), true), None);
+        assert!(note(&asyncio, true, false).unwrap().contains("asyncio"));
+        assert_eq!(note(&asyncio, false, false), None);
+        assert_eq!(note(&waits(Language::Native, "runtime.mine", "a.c"), true, false), None);
     }
 }

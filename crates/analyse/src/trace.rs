@@ -52,6 +52,7 @@ use model::recording::{
     AttachWindow, Calls, Comm, Counters, Event, Object, SocketEnds, SwitchOut, Trailer, WaitContext,
     WakeReason, Waker,
 };
+use model::task::TaskDid;
 use model::{Call, Header, Ns, Pid, State, Tid};
 use processes::Processes;
 use samples::Samples;
@@ -319,6 +320,13 @@ impl Trace {
                 if let Some(slot) = self.tree.slot(*tid) {
                     let name = self.tree.get(slot).name;
                     self.tree.requests.comes_past((slot, *tid, name), *at, *begins);
+                }
+            }
+            Event::Task { did: TaskDid::Unfollowed, .. } => self.tree.requests.follow_no_task(),
+            Event::Task { at, tid, task, did } => {
+                if let Some(slot) = self.tree.slot(*tid) {
+                    let pid = self.tree.get(slot).pid;
+                    self.tree.requests.task((slot, *tid, pid), *at, *task, *did);
                 }
             }
             Event::LeftOut { at, tid, ends, calls } => {

@@ -14,6 +14,7 @@ use crate::object::SocketEnds;
 use crate::snapshot::ThreadSnapshot;
 use crate::surroundings::HostMetrics;
 use crate::switch::{Calls, SampleMode, SwitchIn, SwitchOut, WakeReasons, Waker};
+use crate::task::TaskDid;
 use crate::thread::{Comm, Counters};
 use crate::wake_reason::LegacyWakeReason;
 use crate::window::AliveState;
@@ -506,6 +507,18 @@ pub enum Event {
         /// It begins.
         begins: bool,
     },
+    /// A task of the program's own scheduler (a goroutine) goes on, waits or is ready: for tasks of
+    /// processes that serve requests.
+    Task {
+        /// When.
+        at: Ns,
+        /// The thread that did it; 0 of none.
+        tid: Tid,
+        /// The task, by its address in the process.
+        task: u64,
+        /// What became of it.
+        did: TaskDid,
+    },
 }
 
 impl Event {
@@ -547,6 +560,7 @@ impl Event {
             | Event::LeftOut { at, .. }
             | Event::Drawn { at, .. }
             | Event::Unit { at, .. }
+            | Event::Task { at, .. }
             | Event::Start { at, .. } => Some(*at),
             Event::Lookup(lookup) => Some(lookup.answered_at.unwrap_or(lookup.asked_at)),
             Event::Connection(connection) => Some(connection.span.1),

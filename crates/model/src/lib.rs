@@ -63,6 +63,7 @@ pub mod surroundings;
 mod switch;
 pub mod syscall_rows;
 pub mod tables;
+pub mod task;
 mod thread;
 pub mod timeline;
 pub mod timing;

@@ -9,6 +9,7 @@ mod notation;
 use crate::Seen;
 use crate::code_location::{Language, Runtime};
 use crate::network::{Endpoint, Question};
+use crate::task::TaskWait;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -137,6 +138,8 @@ pub enum TargetKind {
     Signal,
     /// Another thread of the tree; what it was for is not known.
     Thread,
+    /// Something of the program's own scheduler: a channel, a condition, a group of tasks.
+    Task,
 }
 
 impl TargetKind {
@@ -159,11 +162,12 @@ impl TargetKind {
             TargetKind::Lock => "lock",
             TargetKind::Signal => "signal",
             TargetKind::Thread => "thread",
+            TargetKind::Task => "task",
         }
     }
 
     /// All of them.
-    pub const ALL: [TargetKind; 16] = [
+    pub const ALL: [TargetKind; 17] = [
         TargetKind::File,
         TargetKind::Tcp,
         TargetKind::Udp,
@@ -180,6 +184,7 @@ impl TargetKind {
         TargetKind::Lock,
         TargetKind::Signal,
         TargetKind::Thread,
+        TargetKind::Task,
     ];
 }
 
@@ -226,6 +231,8 @@ pub enum WaitTarget {
     Answer(Question),
     /// A thread outside the tree, by name.
     Task(String),
+    /// What a task of the program's own scheduler waits for, where it is no lock and no timer.
+    OfTask(TaskWait),
     /// Something of this kind; only the kernel function in which the thread slept is known.
     KernelFunction(TargetKind, String),
     /// Something else outside the tree, by name.
@@ -255,6 +262,7 @@ impl WaitTarget {
             WaitTarget::Tcp(_) => TargetKind::Tcp,
             WaitTarget::Udp(_) | WaitTarget::Answer(_) => TargetKind::Udp,
             WaitTarget::Task(_) | WaitTarget::External(_) => TargetKind::External,
+            WaitTarget::OfTask(_) => TargetKind::Task,
             WaitTarget::Nameless(kind) | WaitTarget::KernelFunction(kind, _) | WaitTarget::Other(kind, _) => {
                 *kind
             }

@@ -21,6 +21,7 @@ use faults::FaultWaits;
 use model::counters::Counter;
 use model::coverage::Source;
 use model::recording::{CodeLocation, Runtime, SampleMode};
+use model::task::TaskDid;
 use model::{Call, Event, Ns, Pid, Tid};
 use names::SymbolGaps;
 pub(crate) use python::expected;
@@ -231,6 +232,26 @@ impl Stacks {
             }
             _ => {}
         }
+    }
+
+    /// Adds its stack to a task that waits: return addresses, the innermost first.
+    pub(crate) fn task_waits(
+        &mut self,
+        event: &mut Event,
+        pid: Pid,
+        callers: &[u64],
+        sink: &mut dyn FnMut(&Event),
+    ) {
+        let Event::Task { did: TaskDid::Waits { node, .. }, .. } = event else { return };
+        let mut at = 0;
+        for caller in callers.iter().rev() {
+            // A return address is that of the next instruction.
+            if let Some(frame) = self.processes.at(pid, caller.saturating_sub(1)) {
+                let key = FrameKey::Native(frame.file, frame.address);
+                at = self.tree.node(self.processes.files(), at, key, sink);
+            }
+        }
+        *node = (at > 0).then_some(at);
     }
 
     /// Whether a sample that is taken for one in a fault is in an interrupt: in the kernel's way

@@ -60,6 +60,8 @@ pub(crate) struct Closed {
     pub(crate) untraced: Untraced,
     /// What the processor's counters counted on the path; none in a window.
     pub(crate) on_path: Option<Vec<(CounterHit, Sampled)>>,
+    /// Requests were followed from task to task, of programs that schedule these themselves.
+    pub(crate) follows_tasks: bool,
 }
 
 /// Time as added up here, and the kernel's count of the same.
@@ -154,7 +156,8 @@ pub(super) fn close(mut ended: TraceAtEnd, trailer: &Trailer, code: &Code) -> Cl
         None => Seen::Absent,
     };
     let Compared { cpu, runqueue, switches } = compared(&tree, &living);
-    if let Some(requests) = std::mem::take(&mut tree.requests).finish() {
+    let follows_tasks = tree.requests.follow_tasks();
+    if let Some(requests) = std::mem::take(&mut tree.requests).finish(&verdicts) {
         let left_out = trailer.requests_left_out.unwrap_or(0);
         let mut table = requests.table(left_out, wall.start, &names, code);
         if let Some(followed) = trailer.units_followed {
@@ -205,6 +208,7 @@ pub(super) fn close(mut ended: TraceAtEnd, trailer: &Trailer, code: &Code) -> Cl
         recorded,
         untraced,
         on_path,
+        follows_tasks,
     }
 }
 

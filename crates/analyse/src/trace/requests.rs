@@ -21,15 +21,18 @@
 //! nobody else works for it: between two sleeps (a cycle), or between two marks.
 
 mod distribution;
+mod handing;
 mod history;
 mod kinds;
 mod latencies;
 mod ledger;
 mod parts;
 mod request;
+mod scheduled;
+mod tasks;
 mod worker;
 
-use crate::account::Slot;
+use crate::account::{Slot, Verdicts};
 use crate::keys::{CallKey, ReasonKey, TargetKey, WaitKey};
 use distribution::Distribution;
 use history::{Did, RequestId};
@@ -42,18 +45,14 @@ use model::{Ns, Pid, State, Tid};
 use request::Request;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use worker::{Carried, Delivery, Worker};
+use tasks::Tasks;
+use worker::{Carried, Delivery, Worker, Workers};
 
 /// Connections that are followed at a time.
 const CONNECTIONS: usize = 65_536;
 
 /// Stacks that are remembered of each thread.
 const STACKS: usize = 8;
-
-/// Futexes of which it is remembered who waited there, and threads of each. Past it all are
-/// forgotten.
-const FUTEXES: usize = 65_536;
-const WAITERS: usize = 32;
 
 /// What is sent on a connection after an answer, by a thread that did not work for the request,
 /// belongs to the answer if it comes after at most as long as the answer took to begin, or this.
@@ -67,6 +66,7 @@ const LEFT_OUT: RequestId = 0;
 const IN_SOCKET: Part = (RequestTime::Unread, ReasonKey::None);
 const ON_CPU: Part = (RequestTime::OnCpu, ReasonKey::None);
 const RELEASED_LATE: Part = (RequestTime::ReleasedLate, ReasonKey::None);
+const QUEUED: Part = (RequestTime::Thread(State::Runqueue), ReasonKey::None);
 const NO_THREAD: Part = (RequestTime::NoThread, ReasonKey::None);
 
 /// All of them.
@@ -77,7 +77,8 @@ pub(super) struct Requests {
     units: Units,
     /// When the window began.
     start: Ns,
-    workers: Vec<Worker>,
+    workers: Workers,
+    tasks: Tasks,
     connections: FxHashMap<SocketEnds, Connection>,
     open: FxHashMap<RequestId, Request>,
     next: RequestId,
@@ -113,6 +114,8 @@ enum Connection {
     Served(Option<RequestId>),
     /// To a peer: the request for which something was sent there last, and its ledger then.
     Peer(RequestId, Box<Ledger>),
+    /// To a peer: when something was sent last, by who works for no request that is known.
+    Unclaimed(Ns),
 }
 
 impl Requests {
@@ -130,15 +133,16 @@ impl Requests {
     }
 
     fn worker(&mut self, slot: Slot) -> &mut Worker {
-        let slot = slot as usize;
-        if self.workers.len() <= slot {
-            self.workers.resize_with(slot + 1, Worker::default);
-        }
-        &mut self.workers[slot]
+        self.workers.get_or_make(slot)
     }
 
     /// A thread did this in a stretch of time.
-    pub(super) fn passes(&mut self, (slot, tid): (Slot, Tid), (from, to): (Ns, Ns), kind: WaitKey) {
+    pub(super) fn passes(&mut self, (slot, tid): (Slot, Tid), span: (Ns, Ns), kind: WaitKey) {
+        self.passes_as((self.tasks.worker(slot), tid), span, kind);
+    }
+
+    /// A worker did this in a stretch of time: a thread, or a task on this one.
+    fn passes_as(&mut self, (slot, tid): (Slot, Tid), (from, to): (Ns, Ns), kind: WaitKey) {
         if !self.begun || to <= from {
             return;
         }
@@ -202,6 +206,10 @@ impl Requests {
 
     /// A thread blocks.
     pub(super) fn blocks(&mut self, slot: Slot, of_several: bool) {
+        self.blocks_as(self.tasks.worker(slot), of_several);
+    }
+
+    fn blocks_as(&mut self, slot: Slot, of_several: bool) {
         if !self.begun || self.units.unit != Unit::Request {
             return;
         }
@@ -224,24 +232,46 @@ impl Requests {
         if !self.begun {
             return;
         }
-        let by = by.filter(|by| *by != slot);
-        self.worker(by.unwrap_or(slot).max(slot));
-        let is_lock = self.waits_at(slot, by, pid, kind);
+        let runs_tasks = self.tasks.has(slot);
+        let slot = self.tasks.worker(slot);
+        // To a thread that runs tasks nothing is handed: it goes to them.
+        let by = by.map(|by| self.tasks.worker(by)).filter(|by| *by != slot && !runs_tasks);
+        let place = match kind.1 {
+            ReasonKey::Wait(_, TargetKey::Futex(address) | TargetKey::TimedFutex(address)) => {
+                Some((pid, address))
+            }
+            _ => None,
+        };
+        let is_lock = self.waits_at(slot, by, place.filter(|(_, address)| *address != 0));
+        self.wait_ends((slot, tid), by, (from, at), kind, (is_lock, !is_lock && place.is_some()));
+    }
+
+    /// The wait of a worker ended. `may_be_result`: who ended it may have worked for it.
+    fn wait_ends(
+        &mut self,
+        (slot, tid): (Slot, Tid),
+        by: Option<Slot>,
+        (from, at): (Ns, Ns),
+        kind: WaitKey,
+        (is_lock, may_be_result): (bool, bool),
+    ) {
+        by.map(|by| self.worker(by).tid);
+        self.worker(slot);
         // Nobody else works for a cycle.
         let asks = by.filter(|_| self.units.unit == Unit::Request);
         let is_result = asks.is_some_and(|by| {
             self.lets_go(by);
             self.lets_go(slot);
-            self.is_result(slot, by, kind, is_lock, at)
+            may_be_result && self.is_result(slot, by, kind, at)
         });
         // Of a result it is known what the other did in this time.
-        self.passes((slot, tid), (from, at), kind);
+        self.passes_as((slot, tid), (from, at), kind);
         if let Some(by) = by.filter(|_| !is_result) {
             self.is_let_go_on(slot, by, from, kind);
         }
-        let polled = self.workers[slot as usize].blocked == Some(true);
+        let polled = self.workers[slot].blocked == Some(true);
         let delivery = by.filter(|_| polled).map(|by| {
-            let before = std::mem::replace(&mut self.workers[by as usize].delivered, at);
+            let before = std::mem::replace(&mut self.workers[by].delivered, at);
             Delivery { by, at, before }
         });
         let worker = self.worker(slot);
@@ -301,113 +331,14 @@ impl Requests {
         carried.is_some_and(|carried| self.open.remove(&carried.request).is_some())
     }
 
-    /// Notes who waits at a futex. Whether it is a lock: whoever ended this wait has waited there
-    /// too.
-    fn waits_at(&mut self, slot: Slot, by: Option<Slot>, pid: Pid, kind: WaitKey) -> bool {
-        let ReasonKey::Wait(_, TargetKey::Futex(address) | TargetKey::TimedFutex(address)) = kind.1 else {
-            return false;
-        };
-        if address == 0 {
-            return false;
-        }
-        if self.futexes.len() >= FUTEXES {
-            self.futexes.clear();
-        }
-        let waiters = self.futexes.entry((pid, address)).or_default();
-        if !waiters.contains(&slot) && waiters.len() < WAITERS {
-            waiters.push(slot);
-        }
-        by.is_some_and(|by| waiters.contains(&by))
-    }
-
-    /// Who is woken by a thread goes on with what that works for.
-    fn hands_on(&mut self, by: Slot, slot: Slot, at: Ns) {
-        let given = self.workers[by as usize].carries.as_ref().map(|given| (given.request, given.handed));
-        let Some((request, was_handed)) = given else { return };
-        if self.open.get(&request).is_none_or(|of| of.answered.is_some()) || !self.is_free(slot, request) {
-            return;
-        }
-        let Some(mut given) = self.workers[by as usize].carries.as_ref().map(Carried::handed) else { return };
-        let had = self.worker(slot).carries.as_ref().filter(|had| had.request == request);
-        let returns = had.map(|had| had.handed);
-        if let Some(handed) = returns {
-            // Back to who had asked for it: the other is done.
-            given.handed = handed;
-            if was_handed {
-                self.turns_from(by, false);
-                self.worker(by).delivered = at;
-            }
-        }
-        self.turns_from(slot, false);
-        self.worker(slot).carries = Some(given);
-        self.open.entry(request).and_modify(|of| of.front = slot);
-    }
-
-    /// Whether a thread goes on with this request when it is woken by one that works for it.
-    fn is_free(&self, slot: Slot, request: RequestId) -> bool {
-        let Some(carried) = self.workers.get(slot as usize).and_then(|worker| worker.carries.as_ref()) else {
-            return true;
-        };
-        let of = self.open.get(&carried.request);
-        carried.request == request
-            || of.is_none_or(|of| of.answered.is_some() || (carried.handed && of.front != slot))
-    }
-
-    /// Whether the wait of a thread that works for a request was for the result of another that
-    /// works for none that is known: then what that did since it last delivered something is the
-    /// request's.
-    fn is_result(&mut self, slot: Slot, by: Slot, kind: WaitKey, is_lock: bool, at: Ns) -> bool {
-        let of_futex = matches!(kind.1, ReasonKey::Wait(_, TargetKey::Futex(_) | TargetKey::TimedFutex(_)));
-        let is_known = |of: &Carried| !of.answered && of.request != LEFT_OUT;
-        if is_lock || !of_futex || self.workers[by as usize].carries.as_ref().is_some_and(is_known) {
-            return false;
-        }
-        if self.worker(slot).carries.as_ref().is_some_and(|of| of.request == LEFT_OUT) {
-            self.worker(by).delivered = at;
-            return false;
-        }
-        let mut worker = std::mem::take(self.worker(slot));
-        let other = &self.workers[by as usize];
-        let is_open = |of: &&mut Carried| !of.answered && of.ledger.at < at;
-        let carried = worker.carries.as_mut().filter(is_open);
-        let of = carried.and_then(|carried| Some((self.open.get_mut(&carried.request)?, carried)));
-        let found = of.is_some();
-        if let Some((of, Carried { request, ledger, .. })) = of {
-            let since = ledger.at;
-            of.has_stacks_of(other, since, Some(other.delivered));
-            other.history.since((since, Some(other.delivered)), *request, part(kind), |to, part| {
-                ledger.goes_on(to.min(at), Some(other.tid), part);
-            });
-            ledger.goes_on(at, Some(other.tid), part(kind));
-            worker.history.add(since, at, Did::Request(*request, part(kind)));
-            worker.until = at;
-        }
-        self.workers[slot as usize] = worker;
-        if found {
-            self.worker(by).delivered = at;
-        }
-        found
-    }
-
-    /// The wait of a thread that works for a request was ended by another.
-    fn is_let_go_on(&mut self, slot: Slot, by: Slot, from: Ns, kind: WaitKey) {
-        let (waited, by) = (&self.workers[slot as usize], &self.workers[by as usize]);
-        let Some(Carried { request, answered: false, .. }) = &waited.carries else { return };
-        if let Some(of) = self.open.get_mut(request) {
-            of.held_by(by, *request, part(kind), from);
-        }
-    }
-
     /// A thread was created by another.
     pub(super) fn forked(&mut self, parent: Slot, child: Slot) {
         if !self.begun || self.units.unit != Unit::Request {
             return;
         }
         *self.worker(child) = Worker::default();
-        let Some(carried) = self.worker(parent).carries.as_ref().map(Carried::handed) else { return };
-        if let Some(of) = self.open.get_mut(&carried.request).filter(|of| of.answered.is_none()) {
-            of.front = child;
-            self.worker(child).carries = Some(carried);
+        if !self.tasks.has(parent) {
+            self.has_made(parent, child);
         }
     }
 
@@ -419,6 +350,7 @@ impl Requests {
         if self.units.unit != Unit::Request {
             self.leaves_unit(slot).then(|| self.done.under_way += 1);
         }
+        self.tasks.forget(slot);
         self.turns_from(slot, false);
         *self.worker(slot) = Worker::default();
     }
@@ -448,21 +380,29 @@ impl Requests {
         if !self.begun || self.units.unit != Unit::Request {
             return;
         }
+        let slot = self.tasks.worker(slot);
         self.worker(slot).tid = tid;
         if let Some(within) = serves {
             self.receives_from_client(slot, (ends, within), (arrived, at), bytes);
-        } else if let Some(Connection::Peer(request, asked)) = self.connections.get(&ends) {
-            // What comes after the answer, or the end of the connection, is of no request.
-            if bytes == 0 || self.open.get(request).is_none_or(|of| of.answered.is_some()) {
-                return drop(self.connections.remove(&ends));
-            }
-            let (request, asked) = (*request, Ledger::clone(asked));
-            let peer = Endpoint::new(ends.remote, ends.remote_port);
-            let part = (RequestTime::Peer, ReasonKey::Wait(CallKey::Unseen, TargetKey::Tcp(peer)));
-            self.takes(slot, request, Some(asked), Taking::Received(part, arrived.unwrap_or(at)), at);
-        } else if self.some_left_out && bytes > 0 {
-            self.takes_left_out(slot, at);
+            return;
         }
+        let peer = Endpoint::new(ends.remote, ends.remote_port);
+        let part = (RequestTime::Peer, ReasonKey::Wait(CallKey::Unseen, TargetKey::Tcp(peer)));
+        let arrived = arrived.unwrap_or(at).min(at);
+        let is_answered = |of: &RequestId| self.open.get(of).is_none_or(|of| of.answered.is_some());
+        let asked_at = match self.connections.get(&ends) {
+            Some(Connection::Peer(request, asked)) if bytes > 0 && !is_answered(request) => {
+                let (request, asked) = (*request, Ledger::clone(asked));
+                return self.takes(slot, request, Some(asked), Taking::Received(part, arrived), at);
+            }
+            // It was asked for something else, or the connection ends.
+            Some(Connection::Peer(_, asked)) => asked.at,
+            Some(Connection::Unclaimed(at)) => *at,
+            _ if self.some_left_out && bytes > 0 => return self.takes_left_out(slot, at),
+            _ => return,
+        };
+        self.connections.remove(&ends);
+        self.worker(slot).exchange = Some((asked_at, arrived, part)).filter(|_| bytes > 0);
     }
 
     /// A thread works for a request that is counted only, of this connection: what was followed
@@ -472,6 +412,7 @@ impl Requests {
             return;
         }
         self.some_left_out = true;
+        let slot = self.tasks.worker(slot);
         if let Some(Connection::Served(request)) = self.connections.get_mut(&ends)
             && let Some(request) = request.take()
         {
@@ -538,8 +479,7 @@ impl Requests {
         };
         self.worker(slot);
         let mut ledger = None;
-        if let Some(carried) = self.workers[slot as usize].carries.as_mut().filter(|of| of.request == request)
-        {
+        if let Some(carried) = self.workers[slot].carries.as_mut().filter(|of| of.request == request) {
             let polled = std::mem::take(&mut carried.in_wait) && part.0 == RequestTime::Peer;
             if !polled {
                 return carried.ledger.settles();
@@ -550,10 +490,16 @@ impl Requests {
         if !self.open.contains_key(&request) {
             return;
         }
+        let exchange = self.worker(slot).exchange.take().filter(|_| matches!(taking, Taking::Answers));
         self.turns_from(slot, matches!(taking, Taking::Answers));
         let Some(of) = self.open.get(&request) else { return };
         let mut ledger = ledger.unwrap_or_else(|| self.latest(slot, request, of, known, at));
-        let worker = &self.workers[slot as usize];
+        // What came in from a peer, of which nobody knew for whom it was asked, was for this one.
+        if let Some((asked, arrived, part)) = exchange.filter(|(asked, ..)| *asked >= ledger.at) {
+            ledger.goes_on(asked, None, NO_THREAD);
+            ledger.goes_on(arrived, None, part);
+        }
+        let worker = &self.workers[slot];
         let gap_from = ledger.at;
         let (ready, own) = match taking {
             Taking::Answers => {
@@ -565,7 +511,7 @@ impl Requests {
         // What ended the wait of a loop is what it answers next.
         let delivery = worker.woken_by.filter(|_| matches!(taking, Taking::Answers));
         if let (Some(Delivery { by, at, before }), Some(of)) = (delivery, self.open.get_mut(&request)) {
-            let by = &self.workers[by as usize];
+            let by = &self.workers[by];
             let own = Some(before);
             of.has_stacks_of(by, gap_from, own);
             by.history.since((gap_from, own), request, part, |to, part| {
@@ -573,6 +519,11 @@ impl Requests {
             });
         }
         ledger.goes_on(ready.min(at), None, part);
+        // A task is ready when the answer is there, and the scheduler has it until it runs.
+        let part = match part.0 {
+            RequestTime::Peer if Worker::is_task(slot) => QUEUED,
+            _ => part,
+        };
         let (since, tid) = (ledger.at, worker.tid);
         worker
             .history
@@ -592,7 +543,7 @@ impl Requests {
 
     /// The most that is known of a request before then, but for what this thread knows.
     fn latest(&self, slot: Slot, request: RequestId, of: &Request, known: Option<Ledger>, at: Ns) -> Ledger {
-        let front = self.workers.get(of.front as usize).filter(|_| of.front != slot);
+        let front = self.workers.get(of.front).filter(|_| of.front != slot);
         let live = front.and_then(|front| {
             let carried = front.carries.as_ref().filter(|carried| carried.request == request)?;
             let mut ledger = carried.ledger.clone();
@@ -628,8 +579,9 @@ impl Requests {
         if !self.begun || self.units.unit != Unit::Request {
             return;
         }
+        let slot = self.tasks.worker(slot);
         if !serves {
-            return self.asks(slot, ends);
+            return self.asks(slot, ends, at);
         }
         let Some(Connection::Served(Some(request))) = self.connections.get(&ends) else { return };
         let request = *request;
@@ -653,7 +605,7 @@ impl Requests {
     }
 
     /// A thread sent something to a peer: for what it works for.
-    fn asks(&mut self, slot: Slot, ends: SocketEnds) {
+    fn asks(&mut self, slot: Slot, ends: SocketEnds, at: Ns) {
         let has_room = self.connections.len() < CONNECTIONS || self.connections.contains_key(&ends);
         // Who receives may be heard of before who sends.
         if let Some(Connection::Served(Some(request))) = self.connections.get(&ends.reversed())
@@ -661,13 +613,23 @@ impl Requests {
         {
             of.within = true;
         }
-        let follows = |of: &&mut Carried| !of.answered && of.request != LEFT_OUT;
-        let carried = self.worker(slot).carries.as_mut().filter(|of| follows(of) && has_room);
-        let Some(carried) = carried else { return drop(self.connections.remove(&ends)) };
-        carried.ledger.settles();
-        carried.in_wait = false;
-        let (request, asked) = (carried.request, Box::new(carried.ledger.clone()));
-        self.connections.insert(ends, Connection::Peer(request, asked));
+        let some_left_out = self.some_left_out;
+        let asks = match self.worker(slot).carries.as_mut() {
+            _ if !has_room => None,
+            Some(carried) if carried.request == LEFT_OUT => None,
+            Some(carried) if !carried.answered => {
+                carried.ledger.settles();
+                carried.in_wait = false;
+                Some(Connection::Peer(carried.request, Box::new(carried.ledger.clone())))
+            }
+            // It may be one that is counted only.
+            _ if some_left_out => None,
+            _ => Some(Connection::Unclaimed(at)),
+        };
+        match asks {
+            Some(asks) => drop(self.connections.insert(ends, asks)),
+            None => drop(self.connections.remove(&ends)),
+        }
     }
 
     /// A stack was taken of a thread, which stands for so much of its time.
@@ -675,7 +637,14 @@ impl Requests {
         if !self.begun {
             return;
         }
-        let part = wait.map_or(ON_CPU, part);
+        // A wait of its scheduler is no wait of a request.
+        if wait.is_some() && self.tasks.has(slot) && self.tasks.worker(slot) == slot {
+            return;
+        }
+        self.stack_of(self.tasks.worker(slot), at, wait.map_or(ON_CPU, part), node, ns);
+    }
+
+    fn stack_of(&mut self, slot: Slot, at: Ns, part: Part, node: u32, ns: Ns) {
         let worker = self.worker(slot);
         if worker.stacks.len() >= STACKS {
             worker.stacks.pop_front();
@@ -699,7 +668,7 @@ impl Requests {
             done.abandoned += 1;
             return;
         };
-        let front = self.workers.get_mut(of.front as usize);
+        let front = self.workers.get_mut(of.front);
         let carried = front.and_then(|front| front.carries.take_if(|carried| carried.request == request));
         let carried = carried.map(|mut carried| {
             carried.ledger.takes_back();
@@ -707,7 +676,7 @@ impl Requests {
         });
         match [carried, of.left.take()].into_iter().flatten().find(|answer| answer.at == last) {
             Some(answer) => {
-                let tid = self.workers.get(of.front as usize).map_or(0, |worker| worker.tid);
+                let tid = self.workers.get(of.front).map_or(0, |worker| worker.tid);
                 done.add(of, tid, answer);
             }
             None => done.lost += 1,
@@ -722,7 +691,8 @@ impl Requests {
     }
 
     /// At the end: what is known of all of them. None where none was seen.
-    pub(super) fn finish(mut self) -> Option<Distribution> {
+    /// `verdicts`: what waits turned out to be.
+    pub(super) fn finish(mut self, verdicts: &Verdicts) -> Option<Distribution> {
         let mut open: Vec<_> = self.open.keys().copied().collect();
         open.sort_unstable();
         for request in open {
@@ -740,6 +710,7 @@ impl Requests {
         let rank = |of: &Distribution| (of.has_answers(), !of.is_empty());
         let mut best = if rank(&within) > rank(&done) { within } else { done };
         best.kinds = self.kinds;
+        best.revise(|part| parts::revised(part, verdicts));
         let asked = self.units.unit != Unit::Request;
         Some(best).filter(|best| asked || !best.is_empty())
     }

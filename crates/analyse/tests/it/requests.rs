@@ -1,5 +1,7 @@
 //! Requests that a server answers: who works for which, and where their time goes.
 
+mod tasks;
+
 use crate::story::{CHILD, READ, RECVFROM, ROOT, Story, by_task, ends, none, waiting_in};
 use model::recording::{Event, Object, SocketEnds, Waker};
 use model::requests::{RequestTime, Requests, SlowRequest, Unit, Units};

@@ -2,6 +2,8 @@
 //! traces, even when stripped (`-ldflags=-s`). Layout as in Go's `src/debug/gosym/pclntab.go`,
 //! since Go 1.18.
 
+use std::ops::Range;
+
 use gimli::Reader;
 
 use crate::image::Image;
@@ -12,6 +14,9 @@ const MAGIC: [u32; 2] = [0xffff_fff0, 0xffff_fff1];
 
 /// The longest name that is read.
 const NAME_MAX: usize = 4 << 10;
+
+/// Functions that are looked at; the largest programs have some 500,000.
+const FUNCTIONS_MAX: u64 = 1 << 20;
 
 /// The table of functions.
 struct GoTable {
@@ -43,6 +48,24 @@ pub(crate) fn begins_stacks(image: &Image, address: u64) -> bool {
     name.is_some_and(|name| FIRST.contains(&name.as_str()))
 }
 
+impl Image {
+    /// Where these functions are in a Go program of version 1.18 or later, each by its whole name;
+    /// none where this is no such program. Up to the next function.
+    pub fn go_functions<const N: usize>(&self, names: [&str; N]) -> Option<[Option<Range<u64>>; N]> {
+        let table = GoTable::read(self)?;
+        let mut found = [const { None }; N];
+        for at in 0..table.count.min(FUNCTIONS_MAX) {
+            let Some((start, name)) = table.function(at) else { break };
+            if let Some(which) = names.iter().position(|wanted| name == wanted.as_bytes()) {
+                let end = table.entry(at + 1).map_or(start, |(end, _)| end);
+                let address = |offset: u32| table.text.checked_add(u64::from(offset));
+                found[which] = address(start).zip(address(end)).map(|(start, end)| start..end);
+            }
+        }
+        Some(found)
+    }
+}
+
 impl GoTable {
     fn read(image: &Image) -> Option<GoTable> {
         let section = image.section(b".gopclntab").or_else(|| image.section(b".data.rel.ro.gopclntab"))?;
@@ -62,25 +85,34 @@ impl GoTable {
         Some(GoTable { functions: whole.from(functions), count, names: whole.from(names), text })
     }
 
+    /// Offset of a function's code, and of what is told of it.
+    fn entry(&self, at: u64) -> Option<(u32, u32)> {
+        let mut entry = self.functions.from(at.checked_mul(8)?);
+        Some((entry.read_u32().ok()?, entry.read_u32().ok()?))
+    }
+
+    /// Offset and name of a function.
+    fn function(&self, at: u64) -> Option<(u32, Vec<u8>)> {
+        let (start, told) = self.entry(at)?;
+        let mut function = self.functions.from(u64::from(told));
+        let _start = function.read_u32().ok()?;
+        let name = self.names.from(u64::from(function.read_u32().ok()?)).text(NAME_MAX)?;
+        Some((start, name.to_vec()))
+    }
+
     fn name(&self, address: u64) -> Option<String> {
         let offset = u32::try_from(address.checked_sub(self.text)?).ok()?;
-        let entry = |n: u64| -> Option<(u32, u32)> {
-            let mut entry = self.functions.from(n.checked_mul(8)?);
-            Some((entry.read_u32().ok()?, entry.read_u32().ok()?))
-        };
         // The entry after the last is the end of the code.
         let end = self.functions.from(self.count.checked_mul(8)?).read_u32().ok()?;
-        if offset >= end || offset < entry(0)?.0 {
+        if offset >= end || offset < self.entry(0)?.0 {
             return None;
         }
         let (mut low, mut high) = (0, self.count);
         while high - low > 1 {
             let middle = low + (high - low) / 2;
-            if entry(middle)?.0 <= offset { low = middle } else { high = middle }
+            if self.entry(middle)?.0 <= offset { low = middle } else { high = middle }
         }
-        let mut function = self.functions.from(u64::from(entry(low)?.1));
-        let _start = function.read_u32().ok()?;
-        let name = self.names.from(u64::from(function.read_u32().ok()?)).text(NAME_MAX)?;
+        let (_, name) = self.function(low)?;
         (!name.is_empty()).then(|| String::from_utf8_lossy(&name).into_owned())
     }
 }

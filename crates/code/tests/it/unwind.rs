@@ -185,6 +185,11 @@ func main() { println(outer(2)) }
             (followed.broke.clone(), followed.names.last().unwrap().as_str()),
             (None, "runtime.goexit")
         );
+        let image = dwell_code::Image::open(std::fs::File::open(&program).unwrap()).unwrap();
+        let [outer, none] = image.go_functions(["main.outer", "main.oute"]).unwrap();
+        assert_eq!(none, None);
+        let code = image.code(&outer.unwrap()).unwrap();
+        assert!((32..512).contains(&code.len()), "up to the next function: {}", code.len());
     }
 }
 

@@ -1,12 +1,15 @@
 //! The requests of a server: every one is counted, its time is what its client waited, and what was
 //! planted in a few of them is what these have more.
 
+mod goroutines;
+
 use crate::export;
 use crate::support::window::{self, Alive, ensure, hold};
 use crate::support::{self, MS, Told};
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
@@ -57,7 +60,12 @@ fn served(kind: fn(u64) -> u8) -> (Told, Vec<u64>) {
     let path = support::fresh("port");
     let script = SERVER.replace("PATH", &format!("{path:?}"));
     let _server = Alive::start("python3", &["-c", &script]);
-    let port: u16 = std::fs::read_to_string(&path).unwrap().parse().unwrap();
+    asked(&path, kind)
+}
+
+/// The same of a server that runs and has written its port to this file.
+fn asked(path: &Path, kind: fn(u64) -> u8) -> (Told, Vec<u64>) {
+    let port: u16 = std::fs::read_to_string(path).unwrap().parse().unwrap();
     let mut waited = Vec::new();
     let mut command = Command::new(support::dwell());
     let target = format!(":{port}");

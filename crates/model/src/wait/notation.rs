@@ -9,6 +9,7 @@ use crate::Seen;
 use crate::code_location::{Language, Runtime};
 use crate::network::{Endpoint, Question};
 use crate::state::State;
+use crate::task::TaskWait;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt::{self, Display, Formatter};
 
@@ -71,6 +72,7 @@ impl WaitTarget {
             WaitTarget::Futex(address) => address.as_ref().map(|address| format!("{address:#x}")),
             WaitTarget::InterpreterLock(_) => value(PYTHON_LOCK),
             WaitTarget::AddressSpace => value(ADDRESS_SPACE),
+            WaitTarget::OfTask(wait) => value(wait.name()),
             WaitTarget::TimeLimit => value(TIME_LIMIT),
             WaitTarget::TimeLimitOrTimer => value(TIME_LIMIT_OR_TIMER),
             WaitTarget::Nameless(_) => Seen::Absent,
@@ -111,6 +113,9 @@ impl WaitTarget {
             (TargetKind::Tty, _) => WaitTarget::Tty(name.clone()),
             (TargetKind::Child, _) => WaitTarget::Child(name.clone()),
             (TargetKind::External, _) => WaitTarget::External(name.clone()),
+            (TargetKind::Task, Some(text)) if let Some(wait) = TaskWait::read(text) => {
+                WaitTarget::OfTask(wait)
+            }
             (kind, None) => WaitTarget::Nameless(kind),
             (kind, Some(_)) => WaitTarget::Other(kind, name.clone()),
         }

@@ -1,6 +1,7 @@
 //! The notation in JSON, each way.
 
 use super::*;
+use crate::task::TaskWait;
 use crate::{State, Step};
 
 /// The target that JSON parses to; asserts that it is written back the same.
@@ -23,6 +24,7 @@ fn a_stored_target_is_the_target_again() {
         ),
         (r#"{"kind":"lock","name":"ProcSleep"}"#, WaitTarget::Lock(Seen::Value("ProcSleep".into()))),
         (r#"{"kind":"lock","name":"address space"}"#, WaitTarget::AddressSpace),
+        (r#"{"kind":"task","name":"channel"}"#, WaitTarget::OfTask(TaskWait::Channel)),
         (r#"{"kind":"signal","name":null}"#, WaitTarget::Nameless(TargetKind::Signal)),
         (r#"{"kind":"timer","name":"time limit"}"#, WaitTarget::TimeLimit),
         (r#"{"kind":"timer","name":null}"#, WaitTarget::Timer(Seen::Absent)),

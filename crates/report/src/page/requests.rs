@@ -221,6 +221,9 @@ fn does(part: &RequestPart, time: &str) -> String {
         RequestTime::ReleasedLate => format!("wait {time} for a CPU before they begin"),
         RequestTime::Thread(State::Runqueue) => format!("wait {time} for a CPU"),
         RequestTime::Thread(State::Throttled) => format!("are held {time} by the CPU quota"),
+        RequestTime::Thread(State::OtherWait) if matches!(part.on, Seen::Value(WaitTarget::OfTask(_))) => {
+            format!("wait {time} for another task{at_place}{target}")
+        }
         RequestTime::Thread(state) => format!("are {time} in {}{at_place}{target}", state.name()),
         RequestTime::OtherRequest => match (place, of.is_empty()) {
             (Some(place), true) => format!("wait {time} while their thread runs {place} for another request"),

@@ -50,6 +50,7 @@ pub(crate) fn target(target: &WaitTarget) -> Option<&'static str> {
         WaitTarget::InterpreterLock(_) => Some("Python's GIL"),
         WaitTarget::AddressSpace => Some("address space lock"),
         WaitTarget::Nameless(TargetKind::Thread) => Some("another thread"),
+        WaitTarget::OfTask(wait) => Some(wait.name()),
         _ => None,
     }
 }

@@ -2,7 +2,7 @@
 
 use super::kinds::{self, Kinds};
 use super::latencies::Latencies;
-use super::ledger::{Ledger, Span, wait};
+use super::ledger::{Ledger, Part, Span, wait};
 use super::parts::parts;
 use super::request::{Kept, KindId, Request};
 use crate::bounded::{Bounded, Room, Together, leave_out, rows_size, texts};
@@ -116,6 +116,24 @@ impl Distribution {
                 self.slowest.pop();
             }
         }
+    }
+
+    /// What they were spent at, as it turned out.
+    pub(super) fn revise(&mut self, of: impl Fn(Part) -> Part) {
+        for kept in &mut self.kept {
+            kept.parts.iter_mut().for_each(|(part, _)| *part = of(*part));
+            kept.stacks.iter_mut().for_each(|(part, ..)| *part = of(*part));
+            for held in &mut kept.held {
+                (held.wait, held.by) = (of(held.wait), of(held.by));
+            }
+        }
+        self.slowest = std::mem::take(&mut self.slowest)
+            .into_iter()
+            .map(|Reverse(mut whole)| {
+                whole.spans.iter_mut().for_each(|span| span.part = of(span.part));
+                Reverse(whole)
+            })
+            .collect();
     }
 
     /// Requests were drawn at random, more of them while there were few: busy times, which have the

@@ -3,6 +3,7 @@
 
 use super::ledger::{Part, Wait, wait};
 use super::request::Kept;
+use crate::account::{NOBODY, Verdicts};
 use crate::code::Code;
 use crate::names::Names;
 use model::requests::{HeldBy, KindPart, RequestPart, RequestTime, Without};
@@ -97,6 +98,21 @@ pub(super) fn parts(all: &[Kept], groups: Groups, names: &Names, code: &Code) ->
         (Reverse(more), Reverse(part.mean_ns), part.at)
     });
     parts
+}
+
+/// What a part turned out to be: a lock is one also where the wait has a time limit, and is tried
+/// again when that is over.
+pub(super) fn revised((at, reason): Part, verdicts: &Verdicts) -> Part {
+    let state = match at {
+        RequestTime::Thread(state @ (State::Sleep | State::OtherWait)) => state,
+        RequestTime::OtherRequest => State::Sleep,
+        _ => return (at, reason),
+    };
+    match (verdicts.of((state, reason), NOBODY), at) {
+        ((State::Lock, reason), RequestTime::OtherRequest) => (at, reason),
+        ((State::Lock, reason), _) => (RequestTime::Thread(State::Lock), reason),
+        _ => (at, reason),
+    }
 }
 
 /// What most of the time of these requests was spent at.

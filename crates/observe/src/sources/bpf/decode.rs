@@ -16,14 +16,16 @@ use super::paths::{PathParts, Paths};
 use super::wire::{self, GIVEN_PATH, Head, Kind, NOT_KEPT};
 use crate::request_kind;
 use fields::{Malformed, calls, first, known, mode, read};
-use model::Tid;
 use model::fault_places::FaultMapping;
 use model::join::{EventPart, Joiner};
 use model::recording::{
     AliveState, Comm, Counters, Event, Object, SwitchIn, SwitchOut, SwitchOutState, WaitContext, WakeReasons,
     Waker,
 };
+use model::task::{TaskDid, TaskWait};
 use model::wake_reason::BlockRequest;
+use model::{Pid, Tid};
+use rustc_hash::{FxHashMap, FxHashSet};
 use rustix::param::page_size;
 use sockets::Sockets;
 pub(super) use stacks::{OfStacks, of_stacks, registers};
@@ -60,6 +62,12 @@ pub(crate) struct Decoder {
     given: HashMap<Tid, Object>,
     /// What the kernel half reports.
     reports: Reports,
+    /// What waits of tasks are for, by their numbers in a process.
+    pub(super) task_waits: FxHashMap<Pid, Vec<TaskWait>>,
+    /// Addresses of the stack of the last event, where it is of a task that waits.
+    pub(super) callers: Option<(Pid, Vec<u64>)>,
+    /// Threads that have received something where the tree serves, since that was asked last.
+    pub(super) served: FxHashSet<Tid>,
     /// Questions for names.
     pub(super) lookups: Lookups,
     /// Records that could not be read.
@@ -112,6 +120,9 @@ impl Decoder {
             }
             Kind::Received => {
                 let (wire::Received { arrived, bytes, ends, .. }, rest) = read(record)?;
+                if head.a != 0 {
+                    self.served.insert(tid);
+                }
                 let (arrived, bytes) = (Some(*arrived).filter(|at| *at > 0), *bytes);
                 Event::Received { at, tid, ends: (*ends).into(), arrived, bytes, calls: calls(head, rest)? }
             }
@@ -121,6 +132,15 @@ impl Decoder {
             }
             Kind::Unit => Event::Unit { at, tid, begins: head.a == 1 },
             Kind::Drawn => Event::Drawn { at, tid, one_in: 1 << (head.a & 31) },
+            Kind::Task => {
+                let (wire::Task { task, .. }, _) = read(record)?;
+                let did = match wire::TaskDid::from_wire(head.a).ok_or(Malformed)? {
+                    wire::TaskDid::Runs => TaskDid::Runs,
+                    wire::TaskDid::Ready => TaskDid::Ready,
+                };
+                Event::Task { at, tid, task: *task, did }
+            }
+            Kind::TaskWaits => self.task_waits(record)?,
             Kind::Start => Event::Start { at, tid },
             Kind::Exec => {
                 let (wire::Exec { entered, pid, old_tid, name, .. }, _) = read(record)?;
@@ -219,6 +239,15 @@ impl Decoder {
             }
             _ => return Err(Malformed),
         })
+    }
+
+    fn task_waits(&mut self, record: &[u8]) -> Result<Event, Malformed> {
+        let (wire::TaskWaits { head, task, on, pid, reason, callers }, _) = read(record)?;
+        let wait = self.task_waits.get(pid).and_then(|waits| waits.get(*reason as usize));
+        let wait = wait.copied().unwrap_or(TaskWait::Other);
+        self.callers = Some((*pid, callers.iter().copied().take_while(|caller| *caller != 0).collect()));
+        let did = TaskDid::Waits { wait, on: *on, node: None };
+        Ok(Event::Task { at: head.at, tid: head.tid, task: *task, did })
     }
 
     fn packet(&mut self, record: &[u8]) -> Result<Option<Event>, Malformed> {

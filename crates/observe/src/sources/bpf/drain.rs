@@ -8,7 +8,7 @@ use super::decode::{self, Decoder, OfStacks};
 use super::mappings::{MappingRecord, Mappings};
 use crate::stacks::{StackKind, Stacks};
 use aya::maps::{MapData, RingBuf};
-use model::{Event, Ns, Tid};
+use model::{Event, Ns, Pid, Tid};
 use rustc_hash::FxHashMap;
 use sys::shared::SharedWords;
 
@@ -75,13 +75,13 @@ impl Drain {
         self.mappings = None;
     }
 
-    /// Takes the records made before `until`, and passes on their events. Returns the number of
-    /// records.
-    pub(super) fn records(&mut self, until: Ns, each: &mut dyn FnMut(Event)) -> u64 {
+    /// Takes the records made before `until`, and passes on their events, with the addresses of the
+    /// stack that comes with one. Returns the number of records.
+    pub(super) fn records(&mut self, until: Ns, each: &mut dyn FnMut(Event, Option<(Pid, Vec<u64>)>)) -> u64 {
         let decoder = &mut self.decoder;
         self.buffers.drain(until, &mut |record| {
             if let Some(event) = decoder.decode(record) {
-                each(event);
+                each(event, decoder.callers.take());
             }
         })
     }

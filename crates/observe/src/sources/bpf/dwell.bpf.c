@@ -28,6 +28,7 @@
 #include "resolver.h"
 #include "results.h"
 #include "units.h"
+#include "tasks.h"
 
 /* ---- system calls ---------------------------------------------------------------------------- */
 

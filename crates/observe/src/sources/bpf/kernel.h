@@ -54,6 +54,7 @@ enum {
 #define BPF_RB_NO_WAKEUP 1
 #define BPF_F_MMAPABLE (1 << 10)
 #define BPF_LOCAL_STORAGE_GET_F_CREATE 1
+#define BPF_F_USER_STACK (1ull << 8)
 
 struct task_struct;
 struct vm_area_struct;
@@ -225,6 +226,11 @@ struct bpf_perf_event_data { struct perf_regs regs; u64 sample_period; u64 addr;
 #define O_DIRECT 0x4000
 /* A function in user space: its first parameter, and its return value. */
 #define PARAMETER0(regs) ((regs)->di)
+/* The first parameters of a function of Go. */
+#define GO_PARAMETER0(regs) ((regs)->ax)
+#define GO_PARAMETER1(regs) ((regs)->bx)
+#define GO_PARAMETER2(regs) ((regs)->cx)
+#define GO_TASK(regs) ((regs)->r14)
 #define RETURNED(regs) ((regs)->ax)
 #define UPROBE_SP(regs) ((regs)->sp)
 #define RETURNS_BY_STACK 1
@@ -252,6 +258,10 @@ struct bpf_perf_event_data { struct perf_regs regs; u64 sample_period; u64 addr;
 #define REGS_SP(regs) ((regs)->sp)
 #define O_DIRECT 0x10000
 #define PARAMETER0(user) (((struct user_pt_regs *)(user))->regs[0])
+#define GO_PARAMETER0(user) (((struct user_pt_regs *)(user))->regs[0])
+#define GO_PARAMETER1(user) (((struct user_pt_regs *)(user))->regs[1])
+#define GO_PARAMETER2(user) (((struct user_pt_regs *)(user))->regs[2])
+#define GO_TASK(user) (((struct user_pt_regs *)(user))->regs[28])
 #define RETURNED(user) (((struct user_pt_regs *)(user))->regs[0])
 #define UPROBE_SP(user) (((struct user_pt_regs *)(user))->sp)
 #define RETURNS_BY_STACK 0

@@ -31,8 +31,9 @@ struct Row {
 }
 
 /// Tells the kernel half where these processes listen. Returns which end serves of their
-/// connections that are open, where the ports alone would say otherwise.
-pub(super) fn tell(ebpf: &mut Ebpf, pids: &BTreeSet<Pid>, at: Ns) -> Vec<Event> {
+/// connections that are open, where the ports alone would say otherwise; and which processes
+/// listen.
+pub(super) fn tell(ebpf: &mut Ebpf, pids: &BTreeSet<Pid>, at: Ns) -> (Vec<Event>, Vec<Pid>) {
     let mut by_namespace: BTreeMap<u64, Vec<Pid>> = BTreeMap::new();
     for pid in pids {
         if let Ok(namespace) = fs::metadata(format!("/proc/{pid}/ns/net")) {
@@ -41,9 +42,9 @@ pub(super) fn tell(ebpf: &mut Ebpf, pids: &BTreeSet<Pid>, at: Ns) -> Vec<Event> 
     }
     let Some(Ok(mut listeners)) = ebpf.map_mut("listeners").map(HashMap::<_, ListenerKey, u32>::try_from)
     else {
-        return Vec::new();
+        return (Vec::new(), Vec::new());
     };
-    let mut events = Vec::new();
+    let (mut events, mut listen) = (Vec::new(), Vec::new());
     for pids in by_namespace.into_values() {
         // One of them may have ended.
         let of = |table| {
@@ -57,8 +58,10 @@ pub(super) fn tell(ebpf: &mut Ebpf, pids: &BTreeSet<Pid>, at: Ns) -> Vec<Event> 
         // Also of others: what was accepted may have been passed on.
         let anyone: BTreeSet<u16> =
             owned.iter().filter(|row| row.listens).map(|row| row.ends.local_port).collect();
-        let own: BTreeSet<u64> = pids.iter().flat_map(|pid| targets::sockets(*pid)).collect();
-        owned.retain(|row| own.contains(&row.inode));
+        let own: BTreeMap<u64, Pid> =
+            pids.iter().flat_map(|pid| targets::sockets(*pid).map(|inode| (inode, *pid))).collect();
+        owned.retain(|row| own.contains_key(&row.inode));
+        listen.extend(owned.iter().filter(|row| row.listens).map(|row| own[&row.inode]));
         let ports: BTreeSet<u16> =
             owned.iter().filter(|row| row.listens).map(|row| row.ends.local_port).collect();
         for port in &ports {
@@ -73,7 +76,7 @@ pub(super) fn tell(ebpf: &mut Ebpf, pids: &BTreeSet<Pid>, at: Ns) -> Vec<Event> 
         });
         events.extend(told);
     }
-    events
+    (events, listen)
 }
 
 /// The sockets of `/proc/net/tcp` or `tcp6` that listen or are connected.

@@ -19,6 +19,7 @@
 //!   those of requests to disks.
 //! - `names.rs`, `network.rs`, `resolver.rs`, `units.rs`: programs that are run, or attached, on
 //!   demand.
+//! - `tasks.rs`, `goroutines.rs`: programs on the runtime of Go.
 //!
 //! This file puts them together. A drain runs from the kernel's buffers to the sink once: nothing
 //! that handles an event drains or sleeps, and the controller is called after the drain.
@@ -43,6 +44,7 @@ mod files;
 mod firing;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzed;
+mod goroutines;
 #[cfg(test)]
 mod kernels;
 mod left_out;
@@ -63,6 +65,7 @@ mod runs;
 mod sleepers;
 mod slices;
 mod sound;
+mod tasks;
 mod tracing;
 pub(crate) mod types;
 mod units;
@@ -102,12 +105,13 @@ use model::recording::{Cost, Sliced, UnitsFollowed};
 use model::{CallStats, Event, Ns, Pid, Seen};
 use python::TARGET_LEN;
 pub(crate) use refusal::{BpfRefusal, too_old};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use rustix::io::Errno;
 use std::collections::BTreeSet;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use sys::clock::monotonic_ns;
+use tasks::Tasks;
 use tracing::Tracing;
 use types::Types;
 use units::UnitEvents;
@@ -137,6 +141,7 @@ pub(crate) struct Bpf {
     units: UnitEvents,
     /// Events of name lookups: they are for as long as these are open.
     resolver: Vec<OwnedFd>,
+    tasks: Tasks,
     /// The window, where it was attached to running processes.
     look_here: Option<LookHere>,
     /// Processes whose listeners are to be found, once the window has begun: that takes a while.
@@ -306,6 +311,7 @@ impl Bpf {
             left_out: LeftOut::new(watching),
             units: UnitEvents::default(),
             resolver: Vec::new(),
+            tasks: Tasks::new(watching),
             look_here: None,
             attached: BTreeSet::new(),
             at_end: None,
@@ -354,9 +360,12 @@ impl Bpf {
         self.emit(event, sink);
         let attached = std::mem::take(&mut self.attached);
         if !attached.is_empty() {
-            for role in listeners::tell(&mut self.ebpf, &attached, monotonic_ns()) {
+            let (roles, listen) = listeners::tell(&mut self.ebpf, &attached, monotonic_ns());
+            for role in roles {
                 self.emit(Some(role), sink);
             }
+            let waits = &mut self.drain.decoder.task_waits;
+            self.tasks.serve(&mut self.ebpf, listen.into_iter(), waits);
         }
         if let Some(at) = self.controller.noted().filter(|at| *at <= until) {
             records += self.hand_over(at, sink);
@@ -383,6 +392,11 @@ impl Bpf {
         let now = monotonic_ns();
         self.left_out.keep(&mut self.ebpf, now, || self.threads.busy_until(now));
         self.units.keep(&self.ebpf, now, || self.threads.busy_until(now));
+        let decoder = &mut self.drain.decoder;
+        let served: FxHashSet<Pid> = decoder.served.drain().map(|tid| self.threads.pid_of(tid)).collect();
+        self.tasks.serve(&mut self.ebpf, served.into_iter(), &mut decoder.task_waits);
+        let event = self.tasks.keep(&mut self.ebpf, now, || self.threads.busy_until(now));
+        self.emit(event, sink);
         // At the end there is no overhead left to save.
         if !last {
             let seen = self.drain.decoder.seen;
@@ -395,12 +409,15 @@ impl Bpf {
     fn hand_over(&mut self, until: Ns, sink: &mut dyn FnMut(&Event)) -> u64 {
         let (clock, stacks, threads) = (&mut self.clock, &mut self.stacks, &mut self.threads);
         let (commands, counted) = (&mut self.commands, &mut self.counted);
-        self.drain.records(until, &mut |mut event| {
+        self.drain.records(until, &mut |mut event, callers| {
             if let Event::Start { at, .. } = &event {
                 clock.iter_mut().for_each(|clock| clock.program_began(*at));
                 counted.program_began(*at);
             }
             stacks.before(&mut event, threads, sink);
+            if let Some((pid, callers)) = callers {
+                stacks.task_waits(&mut event, pid, &callers, sink);
+            }
             threads.event(&event);
             stacks.event(&event, threads);
             sink(&event);
@@ -507,7 +524,7 @@ impl Bpf {
             self.unreadable().map(|why| Source::none("calls", why, access::sandboxed().unwrap_or_default()));
         let stacks = self.stacks.shortfall(self.lost_stacks());
         let all = stacks.into_iter().chain(self.network_shortfall()).chain(unread);
-        all.chain(self.without_switches()).collect()
+        all.chain(self.without_switches()).chain(self.tasks.shortfall()).collect()
     }
 
     /// A program that has ended has left its CPU at least once. Only root can ask the kernel

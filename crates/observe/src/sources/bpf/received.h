@@ -221,6 +221,7 @@ __attribute__((noinline)) int is_received(struct thread *thread, u64 key, u32 by
 	}
 	thread->at_left_out = 0;
 	record.cpu = bpf_get_smp_processor_id();
+	record.head.a = role == ROLE_SERVES;
 	read_ends((struct sock *)key, &record.ends);
 	settle(thread, now);
 	if (tells_kinds && bytes && role == ROLE_SERVES)

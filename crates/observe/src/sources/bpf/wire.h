@@ -62,6 +62,9 @@
 /* The longest name is 253 bytes. */
 #define NAME_MAX 256
 
+/* Return addresses that are read of a task that waits. */
+#define CALLERS_MAX 16
+
 /*
  * Bytes of a packet that are copied: the headers of IPv6, UDP and DNS, and the longest
  * question.
@@ -144,6 +147,10 @@ enum kind {
 	K_LEFT_OUT = 46,
 	/* a: n; the request that the thread receives next, at the same time, was drawn of 2^n. */
 	K_DRAWN = 47,
+	/* a: task_did; a task of the program's own scheduler. */
+	K_TASK = 48,
+	/* The same of one that waits. */
+	K_TASK_WAITS = 49,
 	/*
 	 * A head alone. a: 1 where a piece of work begins that was asked for by name, 0 where it
 	 * ends.
@@ -160,6 +167,12 @@ enum kind {
 	K_FAULT_SAMPLE_STACK = 68,
 	/* a: mode; a counter of the processor overflowed. */
 	K_COUNTED = 69,
+};
+
+/* What a task does from then on, if it does not wait. */
+enum task_did {
+	TASK_RUNS = 0,
+	TASK_READY = 1,
 };
 
 /* What a page fault is in. */
@@ -417,6 +430,7 @@ struct ends_record {
 };
 
 struct received_record {
+	/* a: 1 where the tree is known to serve. */
 	struct head head;
 	/* When the first of these bytes came in; 0: not known. */
 	u64 arrived;
@@ -425,6 +439,24 @@ struct received_record {
 	u32 bytes;
 	struct ends ends;
 	struct slot tail[];
+};
+
+struct task_record {
+	struct head head;
+	/* Its address in the process. */
+	u64 task;
+};
+
+struct task_waits_record {
+	struct head head;
+	u64 task;
+	/* Where it waits, in the process. */
+	u64 on;
+	u32 pid;
+	/* The number of the reason. */
+	u32 reason;
+	/* Addresses, the innermost first, up to a 0. */
+	u64 callers[16];
 };
 
 struct request_text_record {
@@ -633,6 +665,8 @@ struct cpu {
 	/* How often a thread of the tree, or another one, came past a probe (`units.h`). */
 	u64 came_past;
 	u64 others_came_past;
+	/* What tasks did (`tasks.h`). */
+	u64 tasks;
 };
 
 /* The files of which it is counted what processes read and wrote. */
@@ -933,6 +967,16 @@ AT(received_record, cpu, 24);
 AT(received_record, bytes, 28);
 AT(received_record, ends, 32);
 AT(received_record, tail, 72);
+AT(task_record, head, 0);
+AT(task_record, task, 16);
+SIZE(task_record, 24);
+AT(task_waits_record, head, 0);
+AT(task_waits_record, task, 16);
+AT(task_waits_record, on, 24);
+AT(task_waits_record, pid, 32);
+AT(task_waits_record, reason, 36);
+AT(task_waits_record, callers, 40);
+SIZE(task_waits_record, 168);
 AT(request_text_record, head, 0);
 AT(request_text_record, len, 16);
 AT(request_text_record, pad, 20);
@@ -1044,7 +1088,8 @@ AT(cpu, left_out, 144);
 AT(cpu, followed, 152);
 AT(cpu, came_past, 160);
 AT(cpu, others_came_past, 168);
-SIZE(cpu, 176);
+AT(cpu, tasks, 176);
+SIZE(cpu, 184);
 AT(file_key, ino, 0);
 AT(file_key, dev, 8);
 AT(file_key, generation, 12);

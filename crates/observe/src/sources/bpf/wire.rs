@@ -51,6 +51,8 @@ layout! {
     const SLOTS: usize = 6;
     /// The longest name is 253 bytes.
     const NAME_MAX: usize = 256;
+    /// Return addresses that are read of a task that waits.
+    const CALLERS_MAX: usize = 16;
     /// Bytes of a packet that are copied: the headers of IPv6, UDP and DNS, and the longest
     /// question.
     const PACKET_MAX: usize = 328;
@@ -123,6 +125,10 @@ layout! {
         LeftOut = 46,
         /// a: n; the request that the thread receives next, at the same time, was drawn of 2^n.
         Drawn = 47,
+        /// a: task_did; a task of the program's own scheduler.
+        Task = 48,
+        /// The same of one that waits.
+        TaskWaits = 49,
         /// A head alone. a: 1 where a piece of work begins that was asked for by name, 0 where it
         /// ends.
         Unit = 50,
@@ -137,6 +143,12 @@ layout! {
         FaultSampleStack = 68,
         /// a: mode; a counter of the processor overflowed.
         Counted = 69,
+    }
+
+    /// What a task does from then on, if it does not wait.
+    enum TaskDid as task_did, TASK_: u8 {
+        Runs = 0,
+        Ready = 1,
     }
 
     /// What a page fault is in.
@@ -387,6 +399,7 @@ layout! {
     }
 
     struct Received as received_record, then "struct slot tail[]" {
+        /// a: 1 where the tree is known to serve.
         head: Head,
         /// When the first of these bytes came in; 0: not known.
         arrived: u64,
@@ -394,6 +407,24 @@ layout! {
         /// 0: the other end sends no more.
         bytes: u32,
         ends: Ends,
+    }
+
+    struct Task as task_record {
+        head: Head,
+        /// Its address in the process.
+        task: u64,
+    }
+
+    struct TaskWaits as task_waits_record {
+        head: Head,
+        task: u64,
+        /// Where it waits, in the process.
+        on: u64,
+        pid: u32,
+        /// The number of the reason.
+        reason: u32,
+        /// Addresses, the innermost first, up to a 0.
+        callers: [u64; CALLERS_MAX],
     }
 
     struct RequestText as request_text_record {
@@ -591,6 +622,8 @@ layout! {
         /// How often a thread of the tree, or another one, came past a probe (`units.h`).
         came_past: u64,
         others_came_past: u64,
+        /// What tasks did (`tasks.h`).
+        tasks: u64,
     }
 
     /// The files of which it is counted what processes read and wrote.

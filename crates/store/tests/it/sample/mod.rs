@@ -303,5 +303,6 @@ pub(crate) fn variant(event: &Event) -> &'static str {
         Event::LeftOut { .. } => "LeftOut",
         Event::Drawn { .. } => "Drawn",
         Event::Unit { .. } => "Unit",
+        Event::Task { .. } => "Task",
     }
 }

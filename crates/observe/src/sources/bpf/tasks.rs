@@ -1,0 +1,190 @@
+//! Tasks of programs that schedule them themselves: uprobes on functions of Go's runtime, in
+//! processes that serve requests (`tasks.h`), from the first request on.
+//!
+//! Each is on an instruction at which the program stops for a moment, some three times for each
+//! wait of a goroutine. Where that takes more than the bound of overhead they are taken off again,
+//! and threads are followed as in any program. None is on a return: that would stand on the stack
+//! of a goroutine, which the runtime moves.
+
+use super::goroutines::Goroutines;
+use super::{cost, refusal};
+use crate::settings::Watching;
+use aya::Ebpf;
+use aya::programs::uprobe::{UProbeLinkId, UProbeScope};
+use aya::programs::{ProgramError, UProbe};
+use code::Image;
+use model::coverage::Source;
+use model::requests::Unit;
+use model::task::{TaskDid, TaskWait};
+use model::{Event, Ns, Pid};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::num::NonZero;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use sys::untrusted_file;
+
+/// The programs of the kernel half: for where a task runs, waits, and is ready.
+const PROGRAMS: [&str; 3] = ["task_runs", "task_waits", "task_ready"];
+
+/// What a stop takes: 1.3 us in the program, the rest in the reader (Go's `net/http`, 18,000
+/// requests a second, some six stops each, 2026-11-30, an Intel Xeon).
+const EACH_NS: f64 = 2_000.0;
+/// The share of a CPU that is always taken, as for requests (`left_out.rs`).
+const ALWAYS: f64 = 0.04;
+/// The time between two looks, and how many in a row find too many.
+const LOOK_NS: Ns = 100_000_000;
+const LOOKS: u32 = 3;
+
+/// Processes that are looked at: of more it is not known whether they have tasks.
+const PROCESSES_MAX: usize = 4096;
+
+/// All of them.
+#[derive(Debug)]
+pub(super) struct Tasks {
+    are_wanted: bool,
+    looked_at: FxHashSet<Pid>,
+    links: Vec<(&'static str, UProbeLinkId)>,
+    limit: Limit,
+    /// Why the tasks of some process are not followed.
+    why: Option<String>,
+}
+
+/// How much they may take.
+#[derive(Debug, Default)]
+struct Limit {
+    /// A share of the tree's CPU time; none without a bound.
+    bound: Option<f64>,
+    /// When it was looked last, the tree's CPU time then, and what tasks had done.
+    last: Option<(Ns, Ns, u64)>,
+    /// Looks in a row that found too much.
+    too_many: u32,
+}
+
+impl Tasks {
+    pub(super) fn new(watching: &Watching) -> Self {
+        Self {
+            are_wanted: watching.units.unit == Unit::Request,
+            looked_at: FxHashSet::default(),
+            links: Vec::new(),
+            limit: Limit { bound: watching.max_overhead.share(), ..Limit::default() },
+            why: None,
+        }
+    }
+
+    /// These processes serve requests. Adds what their runtimes call their reasons.
+    pub(super) fn serve(
+        &mut self,
+        ebpf: &mut Ebpf,
+        pids: impl Iterator<Item = Pid>,
+        reasons: &mut FxHashMap<Pid, Vec<TaskWait>>,
+    ) {
+        for pid in pids {
+            if !self.are_wanted || self.looked_at.len() >= PROCESSES_MAX || !self.looked_at.insert(pid) {
+                continue;
+            }
+            match self.follow(ebpf, pid) {
+                Ok(Some(of)) => drop(reasons.insert(pid, of)),
+                Ok(None) => {}
+                Err(why) => self.why = Some(format!("goroutines of process {pid}: {why}")),
+            }
+        }
+    }
+
+    /// None: it has no such tasks.
+    fn follow(&mut self, ebpf: &mut Ebpf, pid: Pid) -> Result<Option<Vec<TaskWait>>, String> {
+        let Ok(file) = untrusted_file::open(Path::new(&format!("/proc/{pid}/exe"))) else { return Ok(None) };
+        let Ok(image) = file.try_clone().map_err(drop).and_then(|file| Image::open(file).map_err(drop))
+        else {
+            return Ok(None);
+        };
+        let Some(found) = Goroutines::of(pid, &image) else { return Ok(None) };
+        let Goroutines { places, reasons } = found?;
+        let scope = NonZero::new(pid).map(UProbeScope::OneProcess).ok_or("it has no number")?;
+        // The path of the descriptor: at that of the program another file may stand by now.
+        let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
+        let why = |error: ProgramError| refusal::root_cause(&error);
+        for (name, place) in PROGRAMS.into_iter().zip(places) {
+            let program = uprobe(ebpf, name)?;
+            if program.fd().is_err() {
+                program.load().map_err(why)?;
+            }
+            self.links.push((name, program.attach(place, &path, scope).map_err(why)?));
+        }
+        Ok(Some(reasons))
+    }
+
+    /// Looks what they take, and takes them off where that is too much: then tells so. `busy_ns`:
+    /// the CPU time of the tree.
+    pub(super) fn keep(&mut self, ebpf: &mut Ebpf, now: Ns, busy_ns: impl FnOnce() -> Ns) -> Option<Event> {
+        if self.links.is_empty() || !self.limit.is_due(now) {
+            return None;
+        }
+        let count = cost::of_cpus(ebpf)?.iter().map(|cpu| cpu.tasks).sum();
+        if !self.limit.is_exceeded(now, busy_ns(), count) {
+            return None;
+        }
+        self.are_wanted = false;
+        self.why = Some("following goroutines took more than the bound (--max-overhead)".to_owned());
+        for (name, link) in std::mem::take(&mut self.links) {
+            // It can only fail for a link that does not exist.
+            let _ = uprobe(ebpf, name).map(|program| program.detach(link));
+        }
+        Some(Event::Task { at: now, tid: 0, task: 0, did: TaskDid::Unfollowed })
+    }
+
+    /// What is not seen of them, if anything.
+    pub(super) fn shortfall(&self) -> Option<Source> {
+        let why = self.why.clone()?;
+        let remedy = "its requests are followed from thread to thread, as those of any program";
+        Some(Source::partial("tasks", why, remedy))
+    }
+}
+
+impl Limit {
+    fn is_due(&self, now: Ns) -> bool {
+        self.last.is_none_or(|(at, ..)| now >= at + LOOK_NS)
+    }
+
+    fn is_exceeded(&mut self, now: Ns, busy_ns: Ns, count: u64) -> bool {
+        let before = self.last.replace((now, busy_ns, count));
+        let (Some(bound), Some((at, busy_before, counted))) = (self.bound, before) else { return false };
+        let taken = EACH_NS * count.saturating_sub(counted) as f64;
+        let allowed = bound * busy_ns.saturating_sub(busy_before) as f64;
+        let is = taken > allowed.max(ALWAYS * now.saturating_sub(at) as f64);
+        self.too_many = if is { self.too_many + 1 } else { 0 };
+        self.too_many >= LOOKS
+    }
+}
+
+fn uprobe<'a>(ebpf: &'a mut Ebpf, name: &str) -> Result<&'a mut UProbe, String> {
+    let program = ebpf.program_mut(name).ok_or("the BPF object has it not")?;
+    program.try_into().map_err(|error: ProgramError| refusal::root_cause(&error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether they are taken off after looks a tenth of a second apart, each after so much.
+    fn is_too_much(bound: Option<f64>, busy_ns: Ns, counts: &[u64]) -> bool {
+        let mut limit = Limit { bound, ..Limit::default() };
+        let (mut sum, mut is) = (0, false);
+        for (look, count) in (0..).zip([0].iter().chain(counts)) {
+            sum += count;
+            is = limit.is_exceeded(look * LOOK_NS, look * busy_ns, sum);
+        }
+        is
+    }
+
+    #[test]
+    fn they_are_taken_off_where_they_take_too_much_for_long() {
+        let bound = Some(0.02);
+        // 2,000 of 2 us are 4 % of 0.1 s.
+        assert!(!is_too_much(bound, 0, &[2_000; 9]));
+        assert!(is_too_much(bound, 0, &[2_001; 3]));
+        assert!(!is_too_much(bound, 0, &[9_000, 9_000, 0, 9_000, 9_000]));
+        // 2 % of eight CPUs.
+        assert!(!is_too_much(bound, 8 * LOOK_NS, &[8_000; 9]));
+        assert!(!is_too_much(None, 0, &[1 << 40; 9]));
+    }
+}
