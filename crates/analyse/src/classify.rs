@@ -58,8 +58,9 @@ pub(crate) enum Next {
     Nowhere,
     /// Into a child process.
     Children,
-    /// Into a child process, if one is busy: what a poll waits for cannot be read from outside.
-    BusyChildren,
+    /// Into a child process, or else another thread of the process, if one is busy: what a poll
+    /// waits for cannot be read from outside.
+    BusyNearby,
     /// Into any thread of the tree, if one is busy: a sleep holds nothing up.
     Busy,
     /// Into another thread of the process.
@@ -462,7 +463,7 @@ fn next(evidence: Evidence<'_>, call: Option<&str>, (state, target): Kind) -> Ne
             let writes = |call: &str| call.contains("write") || matches!(call, "vmsplice" | "tee");
             Next::Pipe { ino: *ino, writes: call.is_some_and(writes) }
         }
-        (target, _) if target == POLLED => Next::BusyChildren,
+        (target, _) if target == POLLED => Next::BusyNearby,
         _ => Next::Nowhere,
     }
 }

@@ -45,6 +45,7 @@ mod signs;
 mod slow_requests;
 mod spins;
 pub mod starved;
+mod traffic;
 mod yardstick;
 
 use causes::{Cause, Outcome};
@@ -110,8 +111,12 @@ pub fn diagnose(evidence: &Evidence<'_>) -> Diagnosis {
             Outcome::Unavailable(why) => diagnosis.unavailable.push((cause.name.clone(), why)),
         }
     }
-    let (findings, little) = rank::ranked(evidence, found);
+    let (mut findings, mut little) = rank::ranked(evidence, found);
     diagnosis.explained = explained::of(evidence, &findings);
+    while let Some(why) = explained::outweighed(evidence.run, diagnosis.explained.value(), &findings) {
+        little.push((findings.remove(0).cause, why));
+        diagnosis.explained = explained::of(evidence, &findings);
+    }
     diagnosis.base_rate = rank::base_rate(evidence, &findings);
     diagnosis.findings = findings;
     diagnosis.ruled_out.extend(little);

@@ -10,7 +10,7 @@ use super::callers::InCalls;
 use super::named::{called, place};
 use super::own_code::{self, frames};
 use super::predict::{Kind, Removal};
-use super::signs::{By, Sign};
+use super::signs::{By, SeenSign, Sign};
 use crate::code::Amount;
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, SavingBasis};
@@ -31,14 +31,10 @@ const WORK_MIN: f64 = 0.25;
 const SAMPLES_MIN: u64 = 10;
 /// The least part of the time at a sign that goes.
 const PART_MIN: f64 = 1.0 / 3.0;
-/// Where more of a call's time is copying, it moves much at a time.
-const COPYING_MAX: f64 = 0.3;
+/// Where more of a call's time is what has to be done, as copying, few calls do no better.
+const NEEDED_MAX: f64 = 0.3;
 /// A function of the program is named that has so much of the time.
 const LEADS_MIN: f64 = 0.5;
-/// Kernel functions that move or clear bytes.
-const COPYING: &[&str] =
-    &["copy_user", "rep_movs", "_copy_", "copy_page", "clear_page", "memcpy", "csum_", "copyin", "copyout"];
-
 /// What the sign that has most of the time says.
 pub(super) fn found(
     evidence: &Evidence<'_>,
@@ -50,8 +46,8 @@ pub(super) fn found(
     let seen = signs.filter_map(|sign| Some((sign, seen(evidence, &sign.by)?)));
     let (sign, seen) = seen.max_by_key(|(_, seen)| seen.ns)?;
     let least = match sign.by {
-        By::Waits(..) | By::WaitsWithTcp(..) => WAITS_MIN,
-        By::Calls(_) | By::SmallCalls(_) => CALLS_MIN,
+        By::Waits(..) | By::WaitsWhere(..) | By::Shown(_) => WAITS_MIN,
+        By::Calls(..) => CALLS_MIN,
         By::Functions(..) => WORK_MIN,
     };
     if seen.ns == 0 || (seen.ns as f64) < least * evidence.run.whole_ns() as f64 {
@@ -80,39 +76,28 @@ pub(super) fn found(
     })
 }
 
-/// What there is of a sign.
-struct SeenSign {
-    ns: Ns,
-    kind: Kind,
-    place: RowRef,
-    what: Sentence,
-    evidence: Vec<Sentence>,
-}
-
 fn seen(evidence: &Evidence<'_>, by: &By) -> Option<SeenSign> {
     match by {
-        By::Waits(of, times_min, on) => of_waits(evidence, *of, *times_min, on),
-        By::WaitsWithTcp(of, times_min, on) => {
-            let seen = of_waits(evidence, *of, *times_min, on)?;
-            uses_tcp(evidence).then_some(seen)
-        }
-        By::Calls(calls) => of_calls(evidence, calls, 1.0),
-        By::SmallCalls(calls) => of_calls(evidence, calls, COPYING_MAX),
+        By::Waits(of, times_min, on) => of_waits(evidence, *of, *times_min, on, |_, _| true),
+        By::WaitsWhere(of, times_min, on, is_so) => of_waits(evidence, *of, *times_min, on, *is_so),
+        By::Calls(calls, needed) => of_calls(evidence, calls, needed),
         By::Functions(names, what) => of_functions(evidence, names, what),
+        By::Shown(find) => find(evidence),
     }
 }
 
 /// Waits on the path; or, where the path goes on with who is waited for, those of the thread that
 /// waited longest.
-fn of_waits(
+pub(super) fn of_waits(
     evidence: &Evidence<'_>,
     of: fn(&WaitRow) -> bool,
     times_min: u64,
     on: &'static str,
+    is_so: fn(&Evidence<'_>, &[&WaitRow]) -> bool,
 ) -> Option<SeenSign> {
     let waits = || evidence.run.waits.iter().enumerate().filter(|(_, wait)| of(wait));
     let times: u64 = waits().map(|(_, wait)| wait.calls).sum();
-    if times < times_min {
+    if times < times_min || !is_so(evidence, &waits().map(|(_, wait)| wait).collect::<Vec<_>>()) {
         return None;
     }
     let path_ns: Ns = waits().map(|(_, wait)| wait.path_ns).sum();
@@ -127,12 +112,6 @@ fn of_waits(
     let mut lines = vec![say!("the longest takes ", Time(most.max_ns))];
     lines.extend(target(&most.on));
     Some(SeenSign { ns, kind: Kind::Waiting, place: RowRef::Wait(row), what, evidence: lines })
-}
-
-/// Whether any wait or any sample is about TCP.
-fn uses_tcp(evidence: &Evidence<'_>) -> bool {
-    let waits = || evidence.run.waits.iter().any(|wait| matches!(wait.on, WaitTarget::Tcp(_)));
-    waits() || evidence.profile.weights.iter().any(|weight| has_function(evidence, weight, &["tcp_"]))
 }
 
 /// Who waits so: by the threads where they are known, else whoever makes the call.
@@ -193,18 +172,15 @@ fn is_on_cpu(weight: &Weight) -> bool {
     !matches!(weight.doing, Activity::Waiting(_))
 }
 
-/// Time in calls, where no more than a part of it is copying.
-fn of_calls(evidence: &Evidence<'_>, names: &[&'static str], copying_max: f64) -> Option<SeenSign> {
+/// Time in calls, where no more than a part of it has to be.
+fn of_calls(evidence: &Evidence<'_>, names: &[&'static str], needed: &[&str]) -> Option<SeenSign> {
     let all: Vec<SyscallName> = names.iter().map(|name| (*name).into()).collect();
     let calls: Vec<&SyscallName> = all.iter().collect();
     let in_calls = InCalls::new(evidence.profile, &calls);
     let part = Part::of(evidence, |weight| in_calls.holds(weight))?;
-    let copies = Part::of(evidence, |weight| {
-        in_calls.holds(weight)
-            && frames(evidence.profile, weight).next().is_some_and(|frame| begins_with(frame, COPYING))
-    });
-    let copying = copies.map_or(0.0, |copies| copies.samples.ns / part.samples.ns.max(1.0));
-    if copying > copying_max {
+    let needed =
+        Part::of(evidence, |weight| in_calls.holds(weight) && has_function(evidence, weight, needed));
+    if needed.map_or(0.0, |needed| needed.samples.ns / part.samples.ns.max(1.0)) > NEEDED_MAX {
         return None;
     }
     let leading = calls.iter().filter_map(|call| {
@@ -237,13 +213,16 @@ pub(super) fn work_ns(evidence: &Evidence<'_>, calls: &[&'static str], functions
     Part::of(evidence, is_in).map_or(0, |part| part.of_cpu(evidence).1)
 }
 
-/// Whether a stack has a function whose name begins so.
+/// Whether a stack has a function whose name begins so or, after `*`, ends so.
 fn has_function(evidence: &Evidence<'_>, weight: &Weight, names: &[&str]) -> bool {
-    frames(evidence.profile, weight).any(|frame| begins_with(frame, names))
+    frames(evidence.profile, weight).any(|frame| is_named(frame, names))
 }
 
-fn begins_with(frame: &Frame, names: &[&str]) -> bool {
-    names.iter().any(|name| frame.function.starts_with(name))
+fn is_named(frame: &Frame, names: &[&str]) -> bool {
+    names.iter().any(|name| match name.strip_prefix('*') {
+        Some(end) => frame.function.ends_with(end),
+        None => frame.function.starts_with(name),
+    })
 }
 
 #[cfg(test)]
@@ -309,7 +288,7 @@ mod tests {
         let copy: &[&str] = &["main", "libc:read", "k:ksys_read", "k:_copy_to_iter"];
         let of = |copies: u64| {
             let profile = profile_of(Activity::Kernel, &[(entry, 100 - copies), (copy, copies)]);
-            sees(By::SmallCalls(&["read"]), false, &run, &profile, false).is_some()
+            sees(By::Calls(&["read"], &["_copy_"]), false, &run, &profile, false).is_some()
         };
         assert!(of(0) && of(30) && !of(31));
     }

@@ -10,9 +10,12 @@
 mod open;
 
 use super::Evidence;
-use model::finding::RowRef;
+use model::finding::{RowRef, SavedTime};
+use model::sentence::Piece::{Ns as Time, NsBetween};
 use model::wait::{Reason, SyscallName, WaitCall, WaitTarget};
-use model::{Explained, ExplainedBy, Explanation, Finding, Ns, Run, Seen, State, Step, UnjudgedWaits};
+use model::{
+    Explained, ExplainedBy, Explanation, Finding, Ns, RuledOut, Run, Seen, State, Step, UnjudgedWaits, say,
+};
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -50,6 +53,35 @@ pub(super) fn of(evidence: &Evidence<'_>, findings: &[Finding]) -> Seen<Explanat
         Ok(explanation) => Seen::Value(open::with_question(evidence, findings, explanation)),
         Err(error) => Seen::unseen(error.to_string()),
     }
+}
+
+/// Why the first finding is not what bounds the program: waits of one kind that nothing explains
+/// are more than twice as long as what it saves at most. Those at its own place are what it leaves,
+/// waits for a CPU go with whatever computes, and of a lock the path has what its holder did.
+pub(super) fn outweighed(
+    run: &Run,
+    explanation: Option<&Explanation>,
+    findings: &[Finding],
+) -> Option<RuledOut> {
+    let is_lock = |first: &&Finding| match first.place {
+        RowRef::Wait(row) => run.waits.get(row).is_some_and(|wait| wait.reason == State::Lock),
+        _ => false,
+    };
+    let first = findings.first().filter(|first| !is_lock(first))?;
+    let saving = first.saving.value().filter(|saving| saving.of == SavedTime::Wall)?;
+    let is_there = |waits: &UnjudgedWaits| {
+        let is = |step: &&Step| matches!(&step.reason, Reason::Wait(call, on) if (call, on) == (&waits.call, &waits.on));
+        run.path.iter().filter(is).any(|step| names(run, first.place, step))
+    };
+    let waits = explanation?.rows().iter().filter(|row| match &row.by {
+        ExplainedBy::NotJudged { state: State::Runqueue | State::Idle, .. } => false,
+        ExplainedBy::NotJudged { waits, .. } => !waits.as_ref().is_some_and(is_there),
+        ExplainedBy::Finding(_) | ExplainedBy::OwnWork(_) => false,
+    });
+    let most_ns = waits.map(|row| row.ns).max()?;
+    let ns = saving.structure();
+    let what = say!("saved by the change, beside ", Time(most_ns), " of waits that it does not explain");
+    (ns.hi < most_ns / 2).then(|| RuledOut::below(NsBetween(ns), what, Time(most_ns / 2)))
 }
 
 /// The path; where it does not have all of the account, the account's states.

@@ -5,6 +5,7 @@
 //! where nothing else could have taken its place.
 
 use super::Evidence;
+pub(super) use super::signs::Kind;
 use super::starved;
 use model::coverage::Interval;
 use model::finding::{SavedTime, Saving, SavingBasis};
@@ -34,13 +35,6 @@ pub(super) struct Parts {
     /// Time of the account.
     pub(super) account_ns: Interval,
     pub(super) kind: Kind,
-}
-
-/// Time of a kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    Cpu,
-    Waiting,
 }
 
 /// The part of it that goes, 0 to 1: least and most.

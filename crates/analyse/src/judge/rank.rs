@@ -10,7 +10,7 @@
 use super::causes::Cause;
 use super::evidence::{Evidence, WORTH_PART};
 use model::coverage::Interval;
-use model::finding::{BaseRate, CauseName, Finding, Learnt, RowRef, SavedTime, Saving, SavingBasis, Shared};
+use model::finding::{BaseRate, CauseName, Finding, Learnt, SavedTime, Saving, SavingBasis, Shared};
 use model::sentence::Piece::{Ns as Time, NsBetween};
 use model::{Ns, RuledOut, Seen, say};
 use std::cmp::Reverse;
@@ -41,9 +41,23 @@ pub(super) fn ranked(
     worth.sort_by_cached_key(|finding| {
         (saves_cpu_only(evidence, finding), Reverse(expected_ns(evidence, finding)))
     });
-    let mut findings = explained(evidence, worth);
+    let mut findings = explained(specific_first(worth));
     share(evidence, &mut findings);
     (findings, ruled_out)
+}
+
+/// The same with a finding that counts all that processes do behind one that says what half of it
+/// is or more. Own code is no answer, and nor is who has the CPUs.
+fn specific_first(mut findings: Vec<Finding>) -> Vec<Finding> {
+    let counts_all = |of: &Finding| matches!(&*of.cause.id, "process-spawning" | "single-thread");
+    let names_none = |of: &Finding| counts_all(of) || matches!(&*of.cause.id, "hot-code" | "cpu-contention");
+    for at in (0..findings.len()).rev().filter(|at| counts_all(&findings[*at])).collect::<Vec<_>>() {
+        let half_of_it = |of: &Finding| !names_none(of) && saves(of).1 * 2 >= saves(&findings[at]).1;
+        if let Some(behind) = findings[at..].iter().rposition(half_of_it) {
+            findings[at..=at + behind].rotate_left(1);
+        }
+    }
+    findings
 }
 
 /// Says of each finding which one above it saves most of the same time. A saving is that of one
@@ -120,11 +134,10 @@ fn saves(finding: &Finding) -> (Ns, Ns) {
 /// The findings that no other one explains, with the names of the others that they explain, also by
 /// way of another one. A finding that saves less than half of what another one does is not its
 /// reason.
-fn explained(evidence: &Evidence<'_>, mut findings: Vec<Finding>) -> Vec<Finding> {
+fn explained(mut findings: Vec<Finding>) -> Vec<Finding> {
     let explains = |by: &Finding, other: &Finding| {
         let listed = Cause::named(&by.cause.id).map_or(&[][..], |cause| cause.explains);
-        (listed.contains(&&*other.cause.id) || is_of_file_read_again(evidence, by, other))
-            && saves(by).1.saturating_mul(2) >= saves(other).1
+        listed.contains(&&*other.cause.id) && saves(by).1.saturating_mul(2) >= saves(other).1
     };
     let of_each = |by: &Finding| -> Vec<usize> {
         (0..findings.len()).filter(|other| explains(by, &findings[*other])).collect()
@@ -146,26 +159,13 @@ fn explained(evidence: &Evidence<'_>, mut findings: Vec<Finding>) -> Vec<Finding
     findings
 }
 
-/// Whether one is that a file is read again and again, and the other that this file is asked for
-/// again and again: who keeps what it has read need not open it either.
-fn is_of_file_read_again(evidence: &Evidence<'_>, by: &Finding, other: &Finding) -> bool {
-    let (RowRef::File(file), RowRef::Call(call)) = (by.place, other.place) else { return false };
-    if other.cause.id != "metadata-calls" {
-        return false;
-    }
-    let file = evidence.run.tables.files.value().and_then(|files| files.rows.get(file));
-    let call = evidence.run.tables.syscalls.value().and_then(|rows| rows.get(call));
-    let paths = call.and_then(|row| row.results.value()).and_then(|results| results.paths.as_ref());
-    let most = paths.and_then(|paths| paths.most.first());
-    file.zip(most).is_some_and(|(file, most)| !most.path.is_empty() && file.path.ends_with(&*most.path))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::judge::measured::{Allowed, MeasuredChange, MeasuredChanges, Truth};
     use crate::judge::samples::run;
     use model::State;
+    use model::finding::RowRef;
     use model::recording::Tier;
 
     const MS: Ns = 1_000_000;
@@ -268,6 +268,17 @@ mod tests {
         let apart = [("page-faults", "allocation"), ("process-spawning", "")]
             .map(|(id, of)| (id.to_owned(), of.to_owned()));
         assert_eq!(of(ids, 90 * MS), apart, "what saves less than half is not the reason");
+    }
+
+    #[test]
+    fn what_processes_do_in_all_stands_behind_what_says_half_of_it() {
+        let of = |hi| {
+            let found = vec![saving("process-spawning", 0, 900 * MS), saving("syscall-overhead", 0, hi)];
+            let findings = specific_first(found).into_iter();
+            findings.map(|finding| finding.cause.id.to_string()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(of(450 * MS), "syscall-overhead process-spawning");
+        assert_eq!(of(449 * MS), "process-spawning syscall-overhead");
     }
 
     #[test]

@@ -107,11 +107,15 @@ fn of_thread<'a>(tree: &'a Tree, tid: Tid, visited: &mut Vec<Tid>, sure: bool) -
         Next::Children => {
             child_of(tree, thread.pid, GONE).and_then(|pid| of_process(tree, pid, visited, sure))
         }
-        Next::BusyChildren => {
-            child_of(tree, thread.pid, RUNNABLE).and_then(|pid| of_process(tree, pid, visited, false))
-        }
+        Next::BusyNearby => match child_of(tree, thread.pid, RUNNABLE) {
+            Some(pid) => of_process(tree, pid, visited, false),
+            None => {
+                sibling(tree, thread, visited, RUNNABLE).and_then(|tid| of_thread(tree, tid, visited, false))
+            }
+        },
         Next::Busy => busy(tree).and_then(|tid| of_thread(tree, tid, visited, false)),
-        Next::Siblings => sibling(tree, thread, visited).and_then(|tid| of_thread(tree, tid, visited, sure)),
+        Next::Siblings => sibling(tree, thread, visited, WAITS_ELSEWHERE)
+            .and_then(|tid| of_thread(tree, tid, visited, sure)),
         Next::Pipe { ino, writes } => {
             other_end(tree, thread.pid, ino, writes).and_then(|pid| of_process(tree, pid, visited, sure))
         }
@@ -132,14 +136,14 @@ fn busy(tree: &Tree) -> Option<Tid> {
     ranked.filter(|(rank, _)| *rank <= RUNNABLE).min().map(|(_, tid)| tid)
 }
 
-/// Another thread of the process that may have what this one wants: a busy one, else one that
-/// waits for something other than its like.
-fn sibling(tree: &Tree, thread: &Thread, visited: &[Tid]) -> Option<Tid> {
+/// Another thread of the process that may have what this one wants, and ranks no worse: a busy one,
+/// else one that waits for something other than its like.
+fn sibling(tree: &Tree, thread: &Thread, visited: &[Tid], worst: Rank) -> Option<Tid> {
     let others = tree.processes.get(&thread.pid)?.threads.iter().rev();
     others
         .filter(|tid| !visited.contains(tid))
         .map(|tid| (rank(tree, *tid), *tid))
-        .filter(|(rank, _)| *rank <= WAITS_ELSEWHERE)
+        .filter(|(rank, _)| *rank <= worst)
         .min_by_key(|(rank, _)| *rank)
         .map(|(_, tid)| tid)
 }

@@ -429,6 +429,24 @@ fn a_futex_leads_to_the_thread_that_runs() {
 }
 
 #[test]
+fn a_poll_leads_to_a_thread_of_the_process_that_runs() {
+    const EPOLL_WAIT: u16 = 232;
+    let closed = perf(vec![
+        exec(0),
+        fork(0, 10, 11, 10),
+        back(0, 11),
+        out(10, 10, false),
+        look(15, vec![in_call(10, 10, 1, EPOLL_WAIT), sight(11, 10, 1, b'R')]),
+        out(90, 11, false),
+        look(95, vec![in_call(10, 10, 1, EPOLL_WAIT), in_call(11, 10, 1, EPOLL_WAIT)]),
+        back(100, 10),
+        exit(105, 11),
+        exit(110, 10),
+    ]);
+    assert_eq!(ms(&closed, State::OtherWait), 10, "{:?}", closed.pieces.steps);
+}
+
+#[test]
 fn a_lock_without_a_known_holder_is_a_wait_for_a_lock() {
     let waiter = |tid| Snapshot { on: Object::Futex { address: 8 }, ..in_call(tid, 10, 1, 202) };
     let closed = perf(vec![

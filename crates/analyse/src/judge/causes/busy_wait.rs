@@ -48,7 +48,7 @@ pub(super) static CAUSE: Cause = Cause {
     },
     explains: &["cpu-contention", "oversubscription"],
     signs: &[Sign {
-        by: By::Calls(&["sched_yield"]),
+        by: By::Calls(&["sched_yield"], &[]),
         although: false,
         change: "sleep until it has happened: a condition variable or a futex instead of sched_yield",
     }],

@@ -1,14 +1,18 @@
 //! Connections that are opened anew where those before could have been used again.
 
+use super::delayed_ack::lasts_a_delay;
+use super::serial_requests::{SIGNS_MIN, is_for_an_answer, is_for_events};
 use super::{Cause, Manual, Outcome, peers};
 use crate::judge::Evidence;
-use crate::judge::predict::{ALL, Kind, Removal};
+use crate::judge::by_signs;
+use crate::judge::signs::{By, SeenSign, Sign};
+use crate::judge::traffic;
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, Saving, SavingBasis};
 use model::network::ConnectionOrigin;
 use model::peers::{ConnectionRow, Opening};
-use model::prediction::Site;
 use model::recording::Tier;
+use model::run::WaitRow;
 use model::sentence::Piece::{Count, Name, Ns as Time, Number};
 use model::{Ns, RuledOut, Seen, Sentence, say};
 
@@ -22,56 +26,46 @@ pub(super) static CAUSE: Cause = Cause {
               two, a login more. Both ends set up a socket, and the peer often also starts a \
               thread or a process. The congestion window starts small again, too.",
         rule: "Ten connections or more to one peer were opened beyond those open at once, and \
-               opening them takes time: waits before anything was sent, and CPU time in `socket` \
-               and `connect`. With fewer there is little to save.",
+               opening them takes time: waits before anything was sent. With fewer there is \
+               little to save. Without BPF it is 10 waits for answers or more with five packets \
+               for each or more: opening and closing a connection takes seven.",
         else_it_could_be: "Each of several processes may need a connection of its own, as in a \
                            shell loop: they would have to become one process.",
         change: "Keep connections open and reuse them: HTTP keep-alive (a session or client object \
                  instead of a function), a pool for databases, one process for many requests.",
-        part: "Counted: the waits before anything is sent on a connection, and the CPU time of the \
-               calls that open and close it. They are saved for all connections except as many as \
-               were open at once. The peer's own work for a new connection is part of its first \
-               turn (a request and its answer): the low end takes none of it, and the high end \
-               up to 2 ms of each first turn (twice what it takes to start a process), or all of \
-               it if the port usually has TLS or a login.",
+        part: "Counted: the waits before anything is sent on a connection. They are saved for all \
+               connections except as many as were open at once. The peer's own work for a new \
+               connection is part of its first turn (a request and its answer): the low end takes \
+               none of it, and the high end all.",
         assumes: "The peer keeps connections open.",
     },
     // Who keeps the connection waits for less in each request; whether they may overlap is another
     // question, which this run does not answer.
     explains: &["dns-lookups", "serial-requests"],
-    signs: &[],
+    signs: &[Sign {
+        by: By::Shown(opens_each),
+        although: false,
+        change: "keep connections open and reuse them: keep-alive, a session, a pool",
+    }],
     probe: None,
     check,
 };
 
 /// Connections beyond those that were open at once.
 const AGAIN_MIN: u64 = 10;
-/// Services that begin with a handshake or a login.
-const GREETED: &[&str] = &[
-    "https",
-    "imaps",
-    "pop3s",
-    "ldaps",
-    "submission",
-    "domain-tls",
-    "postgresql",
-    "mysql",
-    "mssql",
-    "mongodb",
-    "amqp",
-    "ldap",
-    "redis",
-    "ssh",
-];
 /// Services that begin with TLS.
 const TLS: &[&str] = &["https", "imaps", "pop3s", "ldaps", "domain-tls"];
-/// What a peer does for a new connection at most: twice the start of a process.
-const SETUP_NS: Ns = 2_000_000;
-/// Calls that open a connection, and the one that closes it, as other files.
-const CALLS: &[&str] = &["socket", "connect", CLOSE];
-const CLOSE: &str = "close";
-/// Where more than this many times as many files are closed, they are mostly no connections.
-const CLOSED_MAX: u64 = 2;
+/// Waits for answers, with as many packets as connections take that are opened for each: of the two
+/// turns of such a connection one goes.
+fn opens_each(evidence: &Evidence<'_>) -> Option<SeenSign> {
+    let is_of = |wait: &WaitRow| is_for_an_answer(wait) || is_for_events(wait);
+    let is_so = |evidence: &Evidence<'_>, waits: &[&WaitRow]| {
+        traffic::opens_anew(evidence, waits) && !waits.iter().any(|wait| lasts_a_delay(wait))
+    };
+    let on = "answers over connections that are opened for each";
+    let seen = by_signs::of_waits(evidence, is_of, SIGNS_MIN, on, is_so)?;
+    Some(SeenSign { ns: seen.ns / 2, ..seen })
+}
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     Outcome::of_table(&evidence.run.tables.connections, |rows| {
@@ -110,16 +104,7 @@ fn finding(
     opening: &Opening,
     again: u64,
 ) -> Option<Finding> {
-    let (waits, calls) = (waits(evidence, of, opening, again), calls(evidence, again));
-    let (share_ns, saving) = match (waits, calls) {
-        (Some(waits), Some(calls)) => {
-            let hi = (waits.0.hi + calls.0.hi).min(evidence.run.whole_ns());
-            let share = Interval { lo: (waits.0.lo + calls.0.lo).min(hi), hi };
-            (share, evidence.together(waits.1, calls.1))
-        }
-        (Some(one), None) | (None, Some(one)) => one,
-        (None, None) => return None,
-    };
+    let (share_ns, saving) = waits(evidence, of, opening, again)?;
     let each_ns = of.connect.map_or(0, |connect| connect.total_ns / (of.times - of.failed).max(1));
     Some(Finding {
         cause: CAUSE.name.clone(),
@@ -180,44 +165,19 @@ fn waits(
 ) -> Option<(Interval, Seen<Saving>)> {
     let goes = peers::goes(evidence, of)?;
     let again = again as f64 / of.times.max(1) as f64;
-    let greeted = of.service.as_deref().is_some_and(|service| GREETED.contains(&service));
-    let setup_ns = if greeted { Ns::MAX } else { SETUP_NS * of.times };
     let part = |ns: Ns| peers::part(evidence, of, ns) * again;
-    let part = (part(opening.waited_ns), part(opening.waited_ns + opening.first_turn_ns.min(setup_ns)));
+    let part = (part(opening.waited_ns), part(opening.waited_ns + opening.first_turn_ns));
     (part.1 > 0.0).then(|| (peers::share(&goes, part), evidence.saving(&goes, part, SavingBasis::Counted)))
-}
-
-/// What the CPU time of the calls that open and close has, and what it saves.
-fn calls(evidence: &Evidence<'_>, again: u64) -> Option<(Interval, Seen<Saving>)> {
-    if evidence.run.window.is_some() {
-        return None;
-    }
-    let rows = evidence.calls_named(CALLS).into_iter().filter(|(_, row)| {
-        let of_connections = *row.name.name != *CLOSE || row.calls <= CLOSED_MAX * again;
-        row.total_ns > 0 && row.calls > 0 && of_connections
-    });
-    let each = rows.filter_map(|(_, row)| {
-        let site = Site::Call(row.name.clone());
-        if evidence.prediction.is_some() && evidence.site(&site).is_none() {
-            return None;
-        }
-        let goes_ns = row.cpu_ns as f64 * again.min(row.calls) as f64 / row.calls as f64;
-        let share = Interval { lo: 0, hi: (goes_ns as Ns).min(evidence.run.whole_ns()) };
-        Some((share, evidence.saving(&Removal::Account(share, Kind::Cpu), ALL, SavingBasis::Counted)))
-    });
-    each.reduce(|(a, one), (b, other)| {
-        (Interval { lo: a.lo + b.lo, hi: a.hi + b.hi }, evidence.together(one, other))
-    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::judge::file_samples::step;
     use crate::judge::samples::{connection, found, judged, ruled_out, run, saves, sites, wait, waiting};
     use model::prediction::Site;
-    use model::syscall_rows::CallRow;
-    use model::wait::WaitTarget;
-    use model::{Run, State};
+    use model::wait::{WaitCall, WaitTarget};
+    use model::{Reason, Run, State};
 
     const MS: Ns = 1_000_000;
 
@@ -231,6 +191,7 @@ mod tests {
         let ns = times * 100 * MS;
         let mut run = run(&[(State::Network, ns)]);
         run.waits = vec![wait(State::Network, peer(), &[waiting(100, ns)])];
+        run.path = vec![step(State::Network, Reason::Wait(WaitCall::Unseen, peer()), ns)];
         run.tables.connections = Seen::Value(vec![ConnectionRow {
             times,
             service: Some("https".into()),
@@ -242,9 +203,7 @@ mod tests {
     }
 
     fn judge(run: &Run, ns: Ns) -> model::Diagnosis {
-        let calls = ["connect", "close"].map(|name| (Site::Call(name.into()), [ns / 10; 3]));
-        let [connect, close] = calls;
-        judged(run, &sites(run, &[(Site::Peer(peer()), [ns; 3]), connect, close]))
+        judged(run, &sites(run, &[(Site::Peer(peer()), [ns; 3])]))
     }
 
     #[test]
@@ -267,40 +226,8 @@ mod tests {
 
     #[test]
     fn all_but_one_go_with_their_handshakes_at_the_high_end() {
-        let mut run = of(100);
-        let diagnosis = judge(&run, 10_000 * MS);
+        let diagnosis = judge(&of(100), 10_000 * MS);
         assert_eq!(saves(found(&diagnosis, "connection-churn").unwrap()), (990 * MS, 2970 * MS));
-        // Without TLS the first turn is the request, but for what the peer does for a connection.
-        if let Seen::Value(rows) = &mut run.tables.connections {
-            rows[0].service = Some("http".into());
-        }
-        let diagnosis = judge(&run, 10_000 * MS);
-        assert_eq!(saves(found(&diagnosis, "connection-churn").unwrap()), (990 * MS, 1188 * MS));
-    }
-
-    #[test]
-    fn the_calls_that_open_and_close_them_go_too() {
-        let mut run = of(100);
-        let call = |name: &'static str, calls, cpu_ns| CallRow {
-            name: name.into(),
-            calls,
-            errors: 0,
-            total_ns: 1000 * MS,
-            cpu_ns,
-            p50_ns: Seen::Value(0),
-            p99_ns: Seen::Value(0),
-            max_ns: Seen::Value(0),
-            timed: None,
-            estimate: None,
-            results: Seen::Absent,
-        };
-        run.tables.syscalls = Seen::Value(vec![call("connect", 100, 60 * MS), call("close", 100, 40 * MS)]);
-        let diagnosis = judge(&run, 10_000 * MS);
-        assert_eq!(saves(found(&diagnosis, "connection-churn").unwrap()), (990 * MS, 3069 * MS));
-        run.tables.syscalls = Seen::Value(vec![call("connect", 100, 60 * MS), call("close", 300, 120 * MS)]);
-        let diagnosis = judge(&run, 10_000 * MS);
-        let saves = saves(found(&diagnosis, "connection-churn").unwrap());
-        assert_eq!(saves.1, 3_029_400_000, "most that are closed are files");
     }
 
     #[test]

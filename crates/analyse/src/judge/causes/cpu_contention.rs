@@ -3,7 +3,7 @@
 
 use super::{Cause, Imposed, Manual, Outcome, peers};
 use crate::judge::imposed;
-use crate::judge::predict::{Kind, Removal};
+use crate::judge::predict::{ALL, Kind, Removal};
 use crate::judge::{Evidence, spins, starved};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, SavingBasis};
@@ -28,7 +28,8 @@ pub(super) static CAUSE: Cause = Cause {
                rest was, or else by the CPU time of the program and of others. Two things are no \
                finding. If the program's threads wait for each other on all CPUs of the host, the \
                machine is used up. If a program calls `sched_yield` again and again, it gives its \
-               CPU away.",
+               CPU away. Without BPF the path is with a thread that has a CPU: there it counts \
+               how many more CPUs its threads would use at once than they may.",
         else_it_could_be: "A hypervisor may take CPU time: the coverage in the report shows that \
                            as steal. If a quota is used up, the cause is cpu-throttling.",
         change: "Stop the other programs that the finding names, or move them elsewhere. Give them \
@@ -88,8 +89,9 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     }
     // Who yields waits in the run queue of its own will.
     let yields = spins::calls(evidence).0.iter().any(|(_, call)| call.name.name == "sched_yield");
-    if let Some(allowed) = few.filter(|_| counts(held.own_ns) && !yields) {
-        findings.push(behind_own(evidence, queue, held.own_ns, allowed));
+    let own_ns = few.map_or(0, |allowed| held.own_ns.max(crowded_ns(evidence, queue, allowed)));
+    if let Some(allowed) = few.filter(|_| counts(own_ns) && !yields) {
+        findings.push(behind_own(evidence, queue, own_ns, allowed));
     }
     let own = match few {
         _ if held.own_ns == 0 => Sentence::default(),
@@ -100,6 +102,13 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     let needed_ns = OTHERS_NS_MIN.max(evidence.run.whole_ns() / PART);
     let what = say!("of waiting for a CPU behind other programs").and(own);
     Outcome::of(findings, RuledOut::below(Time(others_ns), what, Time(needed_ns)))
+}
+
+/// What fewer CPUs than it would use at once cost it, where the path is always with who has one.
+fn crowded_ns(evidence: &Evidence<'_>, queue: &RunQueue, allowed: u32) -> Ns {
+    let wanted = queue.cpus_wanted.min(f64::from(evidence.run.host.cpus));
+    let part = 1.0 - f64::from(allowed) / wanted.max(f64::from(allowed));
+    if evidence.tier == Tier::Bpf { 0 } else { (evidence.run.whole_ns() as f64 * part) as Ns }
 }
 
 fn is_program(other: &Rival) -> bool {
@@ -178,10 +187,7 @@ fn behind_own(evidence: &Evidence<'_>, queue: &RunQueue, ns: Ns, allowed: u32) -
 
 /// What is saved where this much of the time in the run queue goes.
 fn saving(evidence: &Evidence<'_>, share_ns: Interval) -> Seen<model::finding::Saving> {
-    let queued_ns = evidence.account_ns(|state| state == State::Runqueue).max(1) as f64;
-    let part = (share_ns.lo as f64 / queued_ns, share_ns.hi as f64 / queued_ns);
-    let all = Interval { lo: queued_ns as Ns, hi: queued_ns as Ns };
-    evidence.saving(&Removal::Account(all, Kind::Waiting), part, SavingBasis::Bounded)
+    evidence.saving(&Removal::Account(share_ns, Kind::Waiting), ALL, SavingBasis::Bounded)
 }
 
 #[cfg(test)]

@@ -76,7 +76,7 @@ const WRITES: &[&str] = &["write", "writev", "sendto", "sendmsg"];
 const DELAY_PART: f64 = 38.0 / 48.0;
 
 /// Whether the median of waits for a peer is such a delay, and the longest no other.
-fn lasts_a_delay(wait: &WaitRow) -> bool {
+pub(super) fn lasts_a_delay(wait: &WaitRow) -> bool {
     let of_peer = wait.reason == State::Network && matches!(wait.on, WaitTarget::Tcp(_));
     of_peer && DELAYS.iter().any(|delay| delay.contains(&wait.p50_ns) && delay.contains(&wait.max_ns))
 }

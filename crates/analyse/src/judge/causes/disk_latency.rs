@@ -15,7 +15,7 @@ use model::run::{ThreadLedger, WaitRow};
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number, Share, Times};
 use model::series::SeriesVerdict;
 use model::wait::{SyscallName, WaitCall, WaitTarget};
-use model::{Costs, Ns, Probe, RuledOut, Seen, Sentence, State, say};
+use model::{Ns, Probe, RuledOut, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("disk-latency", "small disk requests one after another"),
@@ -43,10 +43,8 @@ pub(super) static CAUSE: Cause = Cause {
                  they lie on the disk, or keep them in memory. With `O_DIRECT` the kernel does not \
                  read ahead: the program must do so, or open the file without `O_DIRECT`.",
         part: "Bounded. The low end takes at least half of the waits for requests that were alone: \
-               any disk with a queue serves two requests in little more time than one. If the \
-               host's kept ladder (`dwell ladder`) has a disk that serves less than twice as many \
-               reads with 32 at once, the low end takes that factor. The high end takes all time \
-               of the calls, as if all bytes were in memory. It includes kernel time, since a \
+               any disk with a queue serves two requests in little more time than one. The high end \
+               takes all time of the calls, as if all bytes were in memory. It includes kernel time, since a \
                request may end before its thread sleeps.",
         assumes: "What is read next does not depend on the bytes read before.",
     },
@@ -224,7 +222,7 @@ fn finding(
     let (total_ns, path_ns) = (sum(|wait| wait.total_ns), sum(|wait| wait.path_ns));
     let (place, most) = *waits.iter().max_by_key(|(_, wait)| wait.path_ns).expect("there are some");
     let call = most.call.syscall();
-    let half = faster(at_once(evidence)) * reads.map_or(1.0, DiskReads::alone_share);
+    let half = faster(AT_ONCE) * reads.map_or(1.0, DiskReads::alone_share);
     let made = reads.map_or(0, |reads| reads.requests);
     let goes = goes(evidence, waits, path_ns, half, made);
     let caller = evidence.caller_waiting(most);
@@ -276,13 +274,6 @@ fn finding(
         explains: Vec::new(),
         belief: None,
     }
-}
-
-/// How many times as many reads a disk serves at least, if it is asked for several at once: by the
-/// ladder no more than it measured.
-fn at_once(evidence: &Evidence<'_>) -> f64 {
-    let measured = evidence.run.costs.value().and_then(Costs::reads_at_once);
-    measured.map_or(AT_ONCE, |times| times.clamp(1.0, AT_ONCE))
 }
 
 /// What the host's ladder measured of reads at once.
@@ -395,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_that_serves_few_at_once_by_the_ladder_saves_no_more() {
+    fn the_ladder_says_how_many_reads_a_disk_serves_at_once() {
         let by = |of_32_ns: f64| {
             let mut costs = crate::judge::load_costs::tests::costs();
             let each = |median| Seen::Value(MedianInterval { median, lo: median, hi: median });
@@ -405,10 +396,8 @@ mod tests {
             (saves(found), format!("{:?}", found.evidence))
         };
         let (saving, said) = by(2_560_000.0);
-        assert_eq!(saving, (119_999_999, 600 * MS), "1.25 times as many: a fifth is certain to go");
+        assert_eq!(saving, (300 * MS, 600 * MS));
         assert!(said.contains("Times(1.25)"), "{said}");
-        assert_eq!(by(400_000.0).0, (300 * MS, 600 * MS), "8 times as many: half, as without a ladder");
-        assert_eq!(by(6_400_000.0).0.0, 0, "half as many");
     }
 
     #[test]

@@ -3,8 +3,8 @@
 
 use super::{Cause, Manual, Outcome, places};
 use crate::judge::Evidence;
-use crate::judge::predict::{ALL, Removal, divided};
-use crate::judge::signs::{By, Sign};
+use crate::judge::predict::{ALL, Kind, Removal, divided};
+use crate::judge::signs::{By, SeenSign, Sign};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::recording::Tier;
@@ -21,9 +21,12 @@ pub(super) static CAUSE: Cause = Cause {
         why: "Only the thread that holds the lock runs Python code, so threads that compute take \
               turns on one CPU.",
         rule: "A function that takes the lock is among the 8 innermost frames of the wait. Such \
-               waits have a hundredth of the time or more. And two threads or more wait at least a \
-               quarter as long as the thread that waits longest: if one thread computes and \
-               another mostly sleeps, there is no work to divide.",
+               waits have a hundredth of the time or more. And two threads or more wait at least \
+               a quarter as long as the thread that waits longest: if one thread computes and \
+               another mostly sleeps, there is no work to divide. Without BPF no function is \
+               seen: there two threads or more compute, and the longest of their waits for each \
+               other are as long as turns of the interpreter: 5 to 10 ms in CPython, 100 to 105 \
+               ms in CRuby.",
         else_it_could_be: "One thread may hold the lock in an extension that does not release it: \
                            the table of waits names the holder.",
         change: "Compute in several processes (`multiprocessing`, \
@@ -37,15 +40,29 @@ pub(super) static CAUSE: Cause = Cause {
                   passed to it and back.",
     },
     explains: &["lock-contention", "single-thread", "context-switching"],
-    signs: &[Sign {
-        by: By::Waits(is_for_it, SIGNS_MIN, "the interpreter lock, which another thread keeps,"),
-        although: true,
-        change: "compute in processes (multiprocessing, ProcessPoolExecutor), or in code that releases the lock",
-    }],
+    signs: &[
+        Sign {
+            by: By::Waits(is_for_it, SIGNS_MIN, "the interpreter lock, which another thread keeps,"),
+            although: true,
+            change: APART,
+        },
+        Sign { by: By::Shown(takes_turns), although: true, change: APART },
+    ],
     probe: None,
     check,
 };
 
+const APART: &str =
+    "compute in processes (multiprocessing, ProcessPoolExecutor), or in code that releases the lock";
+/// How long a thread waits until it asks for the lock of CPython (`sys.getswitchinterval`), and
+/// keeps that of CRuby (`TIME_QUANTUM_MSEC` in thread.c); and how much longer the longest wait is,
+/// by another turn or a time slice of the scheduler.
+const TURNS: &[([&str; 2], Ns, f64)] =
+    &[(["python", "libpython"], 5_000_000, 2.0), (["ruby", "libruby"], 100_000_000, 1.05)];
+/// Waits of such a length.
+const TURNS_MIN: u64 = 5;
+/// A thread that computes for less than this part of the whole needs no CPU of its own.
+const COMPUTES_PART: Ns = 20;
 /// Less than this part of the whole is no cause.
 const WHOLE_PART: Ns = 100;
 /// A thread with less than this part of the longest one's waits computes little beside it.
@@ -55,6 +72,42 @@ const SIGNS_MIN: u64 = 20;
 
 fn is_for_it(wait: &WaitRow) -> bool {
     matches!(wait.on, WaitTarget::InterpreterLock(_))
+}
+
+/// Where no stack of a wait is seen: threads that compute, on one CPU in all, and whose longest
+/// waits for each other are as long as turns of their interpreter.
+fn takes_turns(evidence: &Evidence<'_>) -> Option<SeenSign> {
+    let runs = |files: &[&str; 2]| {
+        let is_of = |file: &str| files.iter().any(|start| file.starts_with(start));
+        evidence.profile.frames.iter().any(|frame| is_of(&frame.module))
+    };
+    let (_, turn_ns, longer) = TURNS.iter().find(|(files, ..)| runs(files))?;
+    let is_turn = |wait: &WaitRow| {
+        let most_ns = (*turn_ns as f64 * longer) as Ns;
+        wait.reason == State::Lock && (*turn_ns..most_ns).contains(&wait.max_ns)
+    };
+    let waits = || evidence.run.waits.iter().enumerate().filter(|(_, wait)| is_turn(wait));
+    let threads = evidence.run.threads.iter();
+    let computes: Vec<_> = threads
+        .filter(|thread| thread.ns_in(State::on_cpu) >= evidence.run.whole_ns() / COMPUTES_PART)
+        .collect();
+    let total_ns: Ns = waits().map(|(_, wait)| wait.total_ns).sum();
+    let times: u64 = waits().map(|(_, wait)| wait.calls).sum();
+    let waited = computes.iter().map(|thread| thread.ns_in(|state| state == State::Lock));
+    let ns = waited.max()?.min(total_ns);
+    let (row, _) = waits().max_by_key(|(_, wait)| wait.total_ns)?;
+    (times >= TURNS_MIN && computes.len() >= 2 && evidence.cpus_allowed() >= 2.0).then(|| SeenSign {
+        ns,
+        kind: Kind::Waiting,
+        place: RowRef::Wait(row),
+        what: places::threads(computes.len()).and(say!(
+            " compute by turns of ",
+            Time(*turn_ns),
+            ", and one of them waits ",
+            Time(ns)
+        )),
+        evidence: vec![say!(Count(times, "wait".into()), " of up to such a turn")],
+    })
 }
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
@@ -201,6 +254,24 @@ mod tests {
         };
         assert_eq!(said(16)[0], Count(16, "thread".into()));
         assert_eq!(said(64), [Piece::from("at least "), Count(64, "thread".into())]);
+    }
+
+    #[test]
+    fn without_bpf_waits_as_long_as_a_turn_of_the_interpreter_are_for_its_lock() {
+        let is = |file: &str, longest_ns: Ns, computes_ns: Ns| {
+            let mut run = of(2);
+            run.threads[1] = thread(102, &[(State::User, computes_ns), (State::Lock, 900 * MS)]);
+            run.waits[0].on = WaitTarget::Futex(Seen::Value(8));
+            run.waits[0].max_ns = longest_ns;
+            let own = crate::judge::own_code::tests::native(file, "eval");
+            let told = crate::judge::own_code::tests::Told::default();
+            let profile = told.stack(9, model::profile::Activity::User, &[own]).0;
+            let diagnosis = crate::judge::diagnose(&Evidence::of(Tier::Perf, &run, &profile));
+            found(&diagnosis, "interpreter-lock").is_some()
+        };
+        assert!(is("python3.11", 6 * MS, 500 * MS) && is("libruby-3.1.so", 101 * MS, 500 * MS));
+        assert!(!is("program", 6 * MS, 500 * MS) && !is("python3.11", 60 * MS, 500 * MS));
+        assert!(!is("python3.11", 6 * MS, 90 * MS), "one thread computes");
     }
 
     #[test]

@@ -29,7 +29,9 @@ pub(super) static CAUSE: Cause = Cause {
         rule: "A function that takes a lock is on the stacks of the waits. These waits are a \
                hundredth of the time or more: a smaller part does not show in the wall clock. And \
                the run would end earlier without them. Waits for a condition variable, a barrier, \
-               a semaphore or the end of a thread are in the same system call, but do not count.",
+               a semaphore or the end of a thread are in the same system call, but do not count. \
+               Without BPF waits for futexes count as such, but not those of Go, whose threads \
+               also sleep there where no goroutine is ready.",
         else_it_could_be: "The holder may wait for its CPU (`during the waits: waiting for a \
                            CPU`): then other threads or programs delay it, not the lock. A lock \
                            that is only tried in a loop shows as CPU time.",
@@ -48,12 +50,14 @@ pub(super) static CAUSE: Cause = Cause {
             change: "hold the lock for less: do the work before it is taken, or lock parts",
         },
         Sign {
-            by: By::Waits(is_for_a_lock, SIGNS_MIN, "locks and other threads"),
+            by: By::WaitsWhere(is_for_a_lock, SIGNS_MIN, "locks and other threads", |evidence, _| {
+                !is_go(evidence)
+            }),
             although: false,
             change: "hold the lock for less: do the work before it is taken, or give each thread its part",
         },
         Sign {
-            by: By::Calls(&["futex"]),
+            by: By::Calls(&["futex"], &[]),
             although: false,
             change: "hold the lock for less: do the work before it is taken, or give each thread its part",
         },
@@ -69,6 +73,11 @@ const PART: Part = (0.5, 1.0);
 
 /// Fewer waits are for the end of a thread, or of its work.
 const SIGNS_MIN: u64 = 20;
+
+/// Whether threads run goroutines: a lock stops these, and a thread sleeps where none is ready.
+fn is_go(evidence: &Evidence<'_>) -> bool {
+    evidence.profile.frames.iter().any(|frame| frame.function.starts_with("runtime."))
+}
 
 fn is_for_a_file_lock(wait: &WaitRow) -> bool {
     let locks = |call: &SyscallName| matches!(&*call.name, "flock" | "fcntl");

@@ -29,19 +29,20 @@ pub(super) static CAUSE: Cause = Cause {
               long listing makes three calls for each file, while one call that lists a directory \
               gives hundreds of names.",
         rule: "There are three signs. Missing names: at least half of the calls of a kind fail, \
-               and 100 or more. A search that finds its file in the second place fails every other \
-               time; fewer than 100 are the start of an ordinary program, whose interpreter and \
-               linker look for their files in the same way. A listing: 1,000 questions for \
+               and 100 or more. A search that finds its file in the second place fails every \
+               other time; fewer than 100 are the start of an ordinary program, whose interpreter \
+               and linker look for their files in the same way. A listing: 1,000 questions for \
                metadata or more are answered, or for attributes. They are no more than the names \
                that may have been listed (at least 24 bytes each), at least a quarter of these, \
                and twice as many as files were opened: a program that reads the files needs to \
                look at them. Repeated questions for a path do not count, since a listing has each \
                name once. Paths again: three quarters of the calls of a kind, and 1,000 or more, \
-               are answered for a path that the same process had given to the same call before. So \
-               each path is asked for four times or more; a program that writes files and reads \
-               them later opens each twice. The number of repeats is estimated from a sample, \
-               which finds no more than there were. Directories that are opened to be listed do \
-               not count: they may have other entries.",
+               are answered for a path that the same process had given to the same call before. \
+               So each path is asked for four times or more; a program that writes files and \
+               reads them later opens each twice. The number of repeats is estimated from a \
+               sample, which finds no more than there were. Directories that are opened to be \
+               listed do not count: they may have other entries. Calls that make files do not \
+               count.",
         else_it_could_be: "The program may wait for a file to appear or to change. It may have to \
                            know that a name is free before it uses it. The purpose of a listing \
                            may be sizes or times.",
@@ -67,7 +68,7 @@ pub(super) static CAUSE: Cause = Cause {
     },
     explains: &[],
     signs: &[Sign {
-        by: By::Calls(LOOKUPS),
+        by: By::Calls(LOOKUPS, MAKING),
         although: false,
         change: "ask once and keep the answer; search fewer places",
     }],
@@ -75,6 +76,8 @@ pub(super) static CAUSE: Cause = Cause {
     check,
 };
 
+/// Kernel functions that make a file, which has to be opened.
+const MAKING: &[&str] = &["*_create"];
 /// Fewer failures are an ordinary start.
 const FAILED_MIN: u64 = 100;
 /// Fewer questions are no listing's; fewer for a path again, those of an ordinary start.

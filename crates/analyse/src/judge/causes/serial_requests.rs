@@ -5,6 +5,7 @@ use crate::calls::waits_for_events;
 use crate::judge::Evidence;
 use crate::judge::predict::{Part, Removal, divided};
 use crate::judge::signs::{By, Sign};
+use crate::judge::traffic;
 use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::peers::{ConnectionRow, Turns};
 use model::recording::Tier;
@@ -12,7 +13,7 @@ use model::run::WaitRow;
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number, Share};
 use model::series::SeriesVerdict;
 use model::wait::{SyscallName, WaitTarget};
-use model::{Ns, RuledOut, Sentence, State, say};
+use model::{Ns, RuledOut, Seen, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("serial-requests", "requests one after another"),
@@ -22,13 +23,15 @@ pub(super) static CAUSE: Cause = Cause {
         why: "Each request takes a round trip and the peer's own time. Meanwhile this program does \
               nothing, and neither, as a rule, does most of the peer. One after another the waits \
               add up; at the same time they would overlap.",
-        rule: "On connections to one peer, the program sends something and then waits, 16 times or \
-               more (fewer leave nothing for sixteen at a time), or on 8 connections or more, \
+        rule: "On connections to one peer, the program sends something and then waits, 16 times \
+               or more (fewer leave nothing for sixteen at a time), or on 8 connections or more, \
                since the steps of one session (a greeting, a login, a question) are on one. While \
                one request is waited for, no other connection to that peer owes an answer, for \
                nine tenths of the time. What is sent and what comes back is less than 64 KiB each \
                on average, since more is a transfer that a link bounds. And no link is at its \
-               limit.",
+               limit. Without BPF 10 waits or more for an answer count, or for any of several \
+               things, if the links of the host carried from one to five packets and less than 16 \
+               KiB for each.",
         else_it_could_be: "Several requests at a time on one connection (HTTP/2, pipelining) look \
                            like one. A program that waits until its peer has something for it (a \
                            queue, a chat) looks the same, and has nothing to gain.",
@@ -44,12 +47,22 @@ pub(super) static CAUSE: Cause = Cause {
     explains: &[],
     signs: &[
         Sign {
-            by: By::Waits(is_for_an_answer, SIGNS_MIN, "answers of peers, one after another"),
+            by: By::WaitsWhere(
+                is_for_an_answer,
+                SIGNS_MIN,
+                "answers of peers, one after another",
+                |evidence, waits| is_one_at_a_time(waits) && traffic::asks(evidence, waits).unwrap_or(true),
+            ),
             although: false,
             change: "have several requests under way at a time, or ask for many things in one",
         },
         Sign {
-            by: By::WaitsWithTcp(is_for_events, SIGNS_MIN, "events from outside, such as answers of peers,"),
+            by: By::WaitsWhere(
+                is_for_events,
+                SIGNS_MIN,
+                "events from outside, such as answers of peers,",
+                |evidence, waits| traffic::asks(evidence, waits).unwrap_or(false),
+            ),
             although: false,
             change: "have several requests under way at a time, or ask for many things in one",
         },
@@ -70,16 +83,28 @@ const AT_A_TIME: (f64, f64) = (2.0, 16.0);
 const LIMITED_SHARE: f64 = 0.5;
 
 /// Fewer waits may be for one large answer.
-const SIGNS_MIN: u64 = 10;
+pub(super) const SIGNS_MIN: u64 = 10;
 
-fn is_for_an_answer(wait: &WaitRow) -> bool {
-    let by_name = matches!(&wait.on, WaitTarget::Tcp(end) if end.port != 53);
+pub(super) fn is_for_an_answer(wait: &WaitRow) -> bool {
     let reads = |call: &SyscallName| matches!(&*call.name, "read" | "recvfrom" | "recvmsg" | "readv");
-    wait.reason == State::Network && by_name && wait.call.syscall().is_some_and(reads)
+    let peer = match (&wait.on, wait.reason) {
+        (WaitTarget::Tcp(end), State::Network) => end.port != 53,
+        // A socket that was closed before it was looked at.
+        (WaitTarget::External(Seen::Value(name)), State::OtherWait) => name == "socket",
+        _ => false,
+    };
+    peer && wait.call.syscall().is_some_and(reads)
+}
+
+/// Whether few of these waits are at the same time as others, where the path is with one.
+fn is_one_at_a_time(waits: &[&WaitRow]) -> bool {
+    let sum = |of: fn(&WaitRow) -> Ns| waits.iter().map(|wait| of(wait)).sum::<Ns>();
+    let path_ns = sum(|wait| wait.path_ns);
+    path_ns == 0 || sum(|wait| wait.total_ns) <= path_ns + path_ns / AT_ONCE_PART
 }
 
 /// Whether it waits for something of several, and it is not known of which.
-fn is_for_events(wait: &WaitRow) -> bool {
+pub(super) fn is_for_events(wait: &WaitRow) -> bool {
     let polls = |call: &SyscallName| waits_for_events(&call.name) && !call.name.starts_with("accept");
     wait.reason == State::OtherWait && wait.call.syscall().is_some_and(polls)
 }

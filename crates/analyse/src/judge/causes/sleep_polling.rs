@@ -1,8 +1,10 @@
 //! Programs that sleep and look, where they could wait for what they look for.
 
 use super::{Cause, Manual, Outcome};
+use crate::calls::waits_for_events;
 use crate::judge::Evidence;
 use crate::judge::predict::{ALL, Removal};
+use crate::judge::signs::{By, Sign};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::recording::Tier;
@@ -22,12 +24,14 @@ pub(super) static CAUSE: Cause = Cause {
         rule: "A thread sleeps 5 times or more, and other threads of the program work for half of \
                the time that it sleeps. A hundredth is enough if every other sleep or more comes \
                with a check whether a child has ended: a `wait4` that does not wait, or a `kill`. \
-               A program that tries a call again after each sleep shows by its errors: a `connect` \
-               that was refused, a file that another program has made (`EEXIST`), a lock that is \
-               taken (`EAGAIN`), three times or more and about as often as it sleeps. \
-               With less, the sleeps set a pace, whatever others do. The cause is ruled out if \
-               other threads sleep as well, with nothing else under way, for more than half as \
-               long as these sleeps delay the program: then the thread may wait for those sleeps.",
+               A program that tries a call again after each sleep shows by its errors: a \
+               `connect` that was refused, a file that another program has made (`EEXIST`), a \
+               lock that is taken (`EAGAIN`), three times or more and about as often as it \
+               sleeps. With less, the sleeps set a pace, whatever others do. The cause is ruled \
+               out if other threads sleep as well, with nothing else under way, for more than \
+               half as long as these sleeps delay the program: then the thread may wait for those \
+               sleeps. Without BPF calls that wait for several things and always as long, within \
+               a fiftieth, are sleeps too.",
         else_it_could_be: "The pace may be on purpose: a limit of requests per second, or a display \
                            that is drawn anew while others work.",
         change: "Wait for the event itself: `waitpid` without `WNOHANG`, `join`, a condition \
@@ -36,14 +40,20 @@ pub(super) static CAUSE: Cause = Cause {
                  shorter time.",
         part: "Bounded. What is saved is the rest of each sleep after its event has come, and when \
                that was is not seen. At most it is all time of these sleeps that delays the \
-               program with nothing else of it under way. Where in a sleep its event comes is \
-               chance, so another run may differ. With A of such time in sleeps of length p, four \
-               of five runs differ by no more than 1.28 times the root of A·p/6 (the standard \
-               deviation of the rests of these sleeps).",
+               program with nothing else of it under way.",
         assumes: "The program sleeps until the other threads have done their work.",
     },
     explains: &[],
-    signs: &[],
+    signs: &[Sign {
+        by: By::WaitsWhere(
+            lets_time_pass,
+            SLEEPS_MIN,
+            "time to pass, while others of the program work,",
+            others_work,
+        ),
+        although: false,
+        change: "wait for their result: join, a condition variable, a queue, inotify, a pidfd",
+    }],
     probe: None,
     check,
 };
@@ -53,8 +63,28 @@ const SLEEPS_MIN: u64 = 5;
 /// Others work for this part of the sleeps; or for this part where the program looks.
 const WORK_SHARE_MIN: f64 = 0.5;
 const WORK_SHARE_SEEN_MIN: f64 = 0.01;
+/// Equal waits differ by no more than this part.
+const ALIKE_PART: Ns = 50;
 /// Sleeps for each look, at most.
 const SLEEPS_A_LOOK: u64 = 2;
+
+/// Whether it is a sleep, or a call that waits for several things and always as long: nothing came.
+fn lets_time_pass(wait: &WaitRow) -> bool {
+    let polls = |call: &SyscallName| waits_for_events(&call.name) && !call.name.starts_with("epoll");
+    let alike = wait.max_ns - wait.p50_ns.min(wait.max_ns) <= wait.max_ns / ALIKE_PART;
+    wait.reason == State::Sleep
+        || wait.reason == State::OtherWait && alike && wait.call.syscall().is_some_and(polls)
+}
+
+/// Whether the path is with others for half of the time in which the thread that sleeps most does.
+fn others_work(evidence: &Evidence<'_>, waits: &[&WaitRow]) -> bool {
+    let sum = |of: fn(&WaitRow) -> Ns| waits.iter().map(|wait| of(wait)).sum::<Ns>();
+    let reasons: Vec<State> = waits.iter().map(|wait| wait.reason).collect();
+    let threads = evidence.run.threads.iter();
+    let most_ns = threads.map(|thread| thread.ns_in(|state| reasons.contains(&state))).max().unwrap_or(0);
+    let slept_ns = most_ns.min(sum(|wait| wait.total_ns));
+    slept_ns.saturating_sub(sum(|wait| wait.path_ns)) as f64 >= slept_ns as f64 * WORK_SHARE_MIN
+}
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     if evidence.run.window.is_some() {
@@ -178,7 +208,7 @@ fn looks_for_a_child(evidence: &Evidence<'_>, wait: &WaitRow) -> bool {
 }
 
 fn finding(evidence: &Evidence<'_>, place: usize, wait: &WaitRow, share: f64, checks: &Checks) -> Finding {
-    let alone_ns = alone(wait);
+    let alone_ns = Interval { lo: 0, hi: wait.path_ns };
     let call = wait.call.syscall();
     let caller = evidence.caller_waiting(wait);
     let (what, change) = match checks {
@@ -217,15 +247,6 @@ fn finding(evidence: &Evidence<'_>, place: usize, wait: &WaitRow, share: f64, ch
     }
 }
 
-/// The standard deviations on both sides that hold four fifths of a normal distribution.
-const FOUR_OF_FIVE: f64 = 1.2816;
-
-/// What goes, with what another run may have more of it by chance.
-fn alone(wait: &WaitRow) -> Interval {
-    let deviation = (wait.path_ns as f64 * wait.p50_ns as f64 / 6.0).sqrt();
-    Interval { lo: 0, hi: wait.path_ns + (FOUR_OF_FIVE * deviation) as Ns }
-}
-
 /// Time of sleeps that neither is on the path nor stands there as what others did meanwhile.
 fn beside(evidence: &Evidence<'_>) -> Ns {
     let sleeps = evidence.run.waits.iter().filter(|wait| wait.reason == State::Sleep);
@@ -246,9 +267,6 @@ mod tests {
     use model::{Diagnosis, Run, Seen};
 
     const MS: Ns = 1_000_000;
-
-    /// 1.2816 times the root of 400 ms times 50 ms by 6.
-    const CHANCE_NS: Ns = 73_993_210;
 
     /// A second of sleeps; for so much of it others work, and the rest is on the path.
     fn of(sleeps: u64, others_ns: Ns) -> Run {
@@ -276,7 +294,25 @@ mod tests {
     fn sleeps_while_nothing_else_is_under_way_go() {
         let diagnosis = diagnosis(&of(20, 600 * MS));
         let saves = saves(found(&diagnosis, "sleep-polling").expect("it is there"));
-        assert_eq!(saves, (0, 400 * MS + CHANCE_NS));
+        assert_eq!(saves, (0, 400 * MS));
+    }
+
+    #[test]
+    fn without_bpf_calls_that_always_last_as_long_are_sleeps_while_others_have_the_path() {
+        let is = |on_path_ns: Ns, longest_ns: Ns| {
+            let mut run = of(12, 1000 * MS - on_path_ns);
+            let on = WaitTarget::External(Seen::Absent);
+            let polls = wait(State::OtherWait, "pselect6", on, 12, 1000 * MS, WakerKind::Unknown);
+            run.waits = vec![WaitRow { path_ns: on_path_ns, p50_ns: 60 * MS, max_ns: longest_ns, ..polls }];
+            run.threads[0] = thread(100, &[(State::OtherWait, 1000 * MS)]);
+            let profile = model::Profile::default();
+            let evidence = Evidence::of(Tier::Perf, &run, &profile);
+            let diagnosis = crate::judge::diagnose(&evidence);
+            found(&diagnosis, "sleep-polling").is_some()
+        };
+        assert!(is(300 * MS, 61 * MS));
+        assert!(!is(600 * MS, 61 * MS), "they set a pace");
+        assert!(!is(300 * MS, 70 * MS), "something came");
     }
 
     #[test]

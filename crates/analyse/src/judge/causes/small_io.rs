@@ -45,7 +45,7 @@ pub(super) static CAUSE: Cause = Cause {
     },
     explains: &[],
     signs: &[Sign {
-        by: By::SmallCalls(TRANSFERS),
+        by: By::Calls(TRANSFERS, MOVING),
         although: false,
         change: "move more at a time: a buffer",
     }],
@@ -55,6 +55,23 @@ pub(super) static CAUSE: Cause = Cause {
 
 /// What one call of a program with a buffer moves.
 const BUFFER: u64 = 65_536;
+/// Kernel functions that move or clear bytes, that take the memory for them, and that wake whoever
+/// waits for them.
+const MOVING: &[&str] = &[
+    "copy_user",
+    "rep_movs",
+    "_copy_",
+    "copy_page",
+    "clear_page",
+    "memcpy",
+    "csum_",
+    "copyin",
+    "copyout",
+    "alloc_pages",
+    "__alloc_pages",
+    "schedule",
+    "__wake_up",
+];
 /// Fewer calls are no habit.
 const GONE_MIN: u64 = 100;
 

@@ -40,7 +40,7 @@ pub(super) static CAUSE: Cause = Cause {
     },
     explains: &[],
     signs: &[Sign {
-        by: By::Calls(SMALL_CALLS),
+        by: By::Calls(SMALL_CALLS, &[]),
         although: false,
         change: "make the call once for many items",
     }],

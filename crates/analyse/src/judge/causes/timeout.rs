@@ -24,22 +24,23 @@ pub(super) static CAUSE: Cause = Cause {
               when the limit says, which is chosen for the worst case: a tenth of a second to many \
               seconds, each time.",
         rule: "One of three. First, a `poll`, `select`, `epoll_wait` or a read waits for one peer \
-               (a socket or a pipe), and a timer wakes the thread. Without BPF wakers are not seen: \
-               there the longest wait of a `poll`, or all of them together (what is left of a limit \
-               is waited for in pieces), last 100 ms or more and as long as a limit: a multiple of \
-               100 ms, which people choose, and up to 0.1 % more and 0.5 ms, by which the kernel \
-               lets such a timer be late. One wait of another kind in fifty looks the same. \
-               `select` does not count there, since programs use it to sleep. Second, a `futex` \
-               wait (a condition variable, a semaphore, a join) is ended by its time limit 5 times \
-               or more, while other threads of the program work for a tenth of that time or more: \
-               with less, the limit sets a pace. If they work for half of the time, that is \
-               sleep-polling. Without BPF all these waits have to be of one length, which is that of a \
-               limit of 10 ms or more, and no other thread sleeps for half as long. Third, a \
-               connection takes a second or more, and no more than a tenth of a second beyond \
-               whole seconds: the kernel sends the first packet of a connection again after 1 s, \
-               and then at longer intervals (RFC 6298); networks answer sooner. Sleeps, limits of \
-               loops that wait for any of several things, and waits of servers for requests do not \
-               count.",
+               (a socket or a pipe), and a timer wakes the thread. Without BPF wakers are not \
+               seen: there the longest wait of a `poll`, or all of them together (what is left of \
+               a limit is waited for in pieces), last 100 ms or more and as long as a limit: a \
+               multiple of 100 ms, which people choose, and up to 0.1 % more and 0.5 ms, by which \
+               the kernel lets such a timer be late. One wait of another kind in fifty looks the \
+               same. `select` does not count there, since programs use it to sleep. Second, a \
+               `futex` wait (a condition variable, a semaphore, a join) is ended by its time \
+               limit 5 times or more, while other threads of the program work for a tenth of that \
+               time or more: with less, the limit sets a pace. If they work for half of the time, \
+               that is sleep-polling. Without BPF all these waits have to be of one length, which \
+               is that of a limit of 10 ms or more, and no other thread sleeps for half as long. \
+               Third, a connection takes a second or more, and no more than a tenth of a second \
+               beyond whole seconds: the kernel sends the first packet of a connection again \
+               after 1 s, and then at longer intervals (RFC 6298); networks answer sooner. \
+               Sleeps, limits of loops that wait for any of several things, and waits of servers \
+               for requests do not count. A `rt_sigtimedwait` counts, since nobody waits for a \
+               signal to let time pass.",
         else_it_could_be: "A program may wait in slices, to look in between whether it should stop. \
                            Then a slow peer is the reason, and no limit; the low end is 0 if answers \
                            came in other waits for that peer. Without BPF a peer that sleeps for a \
@@ -139,8 +140,9 @@ fn of_wait(evidence: &Evidence<'_>, row: usize, wait: &WaitRow) -> Option<RanOut
     let (limit, times, ns) = match call {
         "connect" => of_handshake(evidence, wait)?,
         "futex" => of_thread(evidence, wait)?,
+        "rt_sigtimedwait" if evidence.tier == Tier::Bpf => of_signal(wait)?,
         _ if (polls || WAITS.contains(&call)) && evidence.tier == Tier::Bpf => of_peer(wait)?,
-        "poll" | "ppoll" => of_length(wait)?,
+        "poll" | "ppoll" | "rt_sigtimedwait" => of_length(wait)?,
         _ => return None,
     };
     let what = say!(Name(call.to_owned())).and(places::waiting(evidence, wait)).and(say!(" waited for "));
@@ -158,6 +160,7 @@ fn of_wait(evidence: &Evidence<'_>, row: usize, wait: &WaitRow) -> Option<RanOut
 fn target(limit: Limit, wait: &WaitRow) -> Sentence {
     match (&wait.on, limit) {
         (_, Limit::Thread) => say!("another thread"),
+        _ if wait.call.syscall().is_some_and(|call| call.name == "rt_sigtimedwait") => say!("a signal"),
         (WaitTarget::External(_), _) => say!("a peer"),
         (on, _) if is_name_server(on) => say!("the name server ", Name(on.to_string())),
         (on, _) => say!(Name(on.to_string())),
@@ -183,6 +186,12 @@ fn of_peer(wait: &WaitRow) -> Option<(Limit, u64, Interval)> {
     let others_ns = wait.total_ns.saturating_sub(timer.ns);
     let lo = if timer.times == wait.calls { wait.path_ns.saturating_sub(others_ns) } else { 0 };
     Some((Limit::Call, timer.times, Interval { lo, hi: wait.path_ns.min(timer.ns) }))
+}
+
+/// No signal came: nobody waits for one to let time pass.
+fn of_signal(wait: &WaitRow) -> Option<(Limit, u64, Interval)> {
+    let ran_out = matches!(wait.on, WaitTarget::TimeLimit);
+    ran_out.then_some((Limit::Call, wait.calls, Interval { lo: wait.path_ns, hi: wait.path_ns }))
 }
 
 /// The longest wait is as long as limits are, or all of them are.
