@@ -336,8 +336,8 @@ impl Watch {
         news
     }
 
-    /// The last snapshot. Before the first one, the beginning of the program, where the kernel counts
-    /// its CPU time: it had none before.
+    /// The last snapshot. Before the first one, the beginning of the program, where the kernel
+    /// counts its CPU time: it had none before.
     fn spoken_for_since(&self, threads: &[Snapshot]) -> Option<Ns> {
         let counted = threads.iter().all(|looked| busy_ns(looked).is_some());
         let began = self.path.as_ref().map(PathLedger::start);
