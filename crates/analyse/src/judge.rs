@@ -114,9 +114,13 @@ pub fn diagnose(evidence: &Evidence<'_>) -> Diagnosis {
     let (mut findings, mut little) = rank::ranked(evidence, found);
     diagnosis.explained = explained::of(evidence, &findings);
     while let Some(why) = explained::outweighed(evidence.run, diagnosis.explained.value(), &findings) {
-        little.push((findings.remove(0).cause, why));
+        let cause = findings.remove(0).cause;
+        if !findings.iter().any(|other| other.cause == cause) {
+            little.push((cause, why));
+        }
         diagnosis.explained = explained::of(evidence, &findings);
     }
+    rank::share(evidence, &mut findings);
     diagnosis.base_rate = rank::base_rate(evidence, &findings);
     diagnosis.findings = findings;
     diagnosis.ruled_out.extend(little);

@@ -21,6 +21,8 @@ pub enum TaskDid {
     /// The thread has made it ready: a new one, or one that waited. Of one that the thread itself
     /// runs: it makes way for others.
     Ready,
+    /// The thread ran it, and it has ended.
+    Ends,
     /// No task is followed from then on: it would take too much. Of no thread and no task.
     Unfollowed,
 }

@@ -114,6 +114,32 @@ pub(super) fn of_waits(
     Some(SeenSign { ns, kind: Kind::Waiting, place: RowRef::Wait(row), what, evidence: lines })
 }
 
+/// Kernel functions that a thread is in when it uses a socket of the internet's protocols.
+const OF_SOCKETS: &[&str] = &[
+    "tcp_",
+    "__tcp_",
+    "ip_",
+    "__ip_",
+    "ip6_",
+    "inet",
+    "sock_",
+    "__sock_",
+    "__sys_send",
+    "__sys_recv",
+    "__sys_connect",
+    "dev_",
+    "__dev_",
+    "net_rx",
+    "__napi",
+];
+
+/// Whether any wait or any sample is about the internet's protocols.
+pub(super) fn uses_network(evidence: &Evidence<'_>) -> bool {
+    let waits = || evidence.run.waits.iter().any(|wait| matches!(wait.on, WaitTarget::Tcp(_)));
+    let sampled = || evidence.profile.weights.iter().any(|weight| has_function(evidence, weight, OF_SOCKETS));
+    waits() || sampled()
+}
+
 /// Who waits so: by the threads where they are known, else whoever makes the call.
 fn caller(evidence: &Evidence<'_>, wait: &WaitRow) -> Sentence {
     match wait.call.syscall() {

@@ -41,9 +41,7 @@ pub(super) fn ranked(
     worth.sort_by_cached_key(|finding| {
         (saves_cpu_only(evidence, finding), Reverse(expected_ns(evidence, finding)))
     });
-    let mut findings = explained(specific_first(worth));
-    share(evidence, &mut findings);
-    (findings, ruled_out)
+    (explained(specific_first(worth)), ruled_out)
 }
 
 /// The same with a finding that counts all that processes do behind one that says what half of it
@@ -63,7 +61,7 @@ fn specific_first(mut findings: Vec<Finding>) -> Vec<Finding> {
 /// Says of each finding which one above it saves most of the same time. A saving is that of one
 /// change alone, and so two of them may be of the same time: where they are larger together than
 /// all that there is. What is no twentieth is not worth a word.
-fn share(evidence: &Evidence<'_>, findings: &mut [Finding]) {
+pub(super) fn share(evidence: &Evidence<'_>, findings: &mut [Finding]) {
     for at in 1..findings.len() {
         let (above, rest) = findings.split_at_mut(at);
         if saves_cpu_only(evidence, &rest[0]) {
@@ -287,7 +285,8 @@ mod tests {
         let profile = model::Profile::default();
         let evidence = Evidence::of(Tier::Bpf, &run, &profile);
         let of = |findings: &[Ns]| {
-            let rows = ranked(&evidence, findings.iter().map(|lo| saving("a", *lo, *lo)).collect()).0;
+            let mut rows = ranked(&evidence, findings.iter().map(|lo| saving("a", *lo, *lo)).collect()).0;
+            share(&evidence, &mut rows);
             let row = |finding: &Finding| {
                 finding.saving.value().map(|saving| (saving.structure().lo, saving.shared))
             };

@@ -1,17 +1,25 @@
-//! What the host's links carried, by the kernel's counts, for each wait of the program: where no
-//! socket is seen, it shows whether a program asks peers for one thing at a time, over connections
-//! that stay or that are opened for each.
+//! What the links of the program's network namespace carried, by the kernel's counts, for each wait
+//! of the program: where no socket is seen, it shows whether a program asks peers for one thing at
+//! a time, over connections that stay or that are opened for each.
 //!
-//! Other programs' packets count as well, and so does nothing of a run that is too short for a
-//! series.
+//! Other programs' packets count as well. So it says something only of as many packets as its waits
+//! can account for, and of many waits only where a sample found the program at a socket. A run that
+//! is too short for a series has none. Snapshots alone do not see how many waits there were.
 
 use super::Evidence;
+use super::by_signs::uses_network;
+use model::recording::Tier;
 use model::run::WaitRow;
 use model::series::LinkSeries;
 
-/// A turn on an open connection has a question, an answer and up to two acknowledgements. Opening
-/// and closing a connection takes seven packets more (RFC 9293); a client waits twice at most.
+/// A turn (a request and its answer) on an open connection has up to four packets, with the
+/// acknowledgements. Opening and closing a connection takes seven more (RFC 9293), and a client
+/// waits once or twice in such a turn: 5 to 11 for each wait, and one that is sent again.
 const PACKETS_OF_NEW: f64 = 5.0;
+const PACKETS_OF_NEW_MAX: f64 = 12.0;
+/// A turn takes some 20 us in the kernel, so of as many a sample each millisecond finds three. Of
+/// fewer it may find none.
+const SAMPLED_TIMES: u64 = 150;
 /// Waits that bring more each are for pieces of one large answer.
 const PIECE_BYTES: f64 = 16384.0;
 /// What a packet carries at most: of loopback, whose packets may have 64 KiB, and of others.
@@ -34,11 +42,17 @@ pub(super) fn asks(evidence: &Evidence<'_>, waits: &[&WaitRow]) -> Option<bool> 
 
 /// Whether a connection is opened for each question.
 pub(super) fn opens_anew(evidence: &Evidence<'_>, waits: &[&WaitRow]) -> bool {
-    let opens = |each: Traffic| each.packets >= PACKETS_OF_NEW && each.bytes < PIECE_BYTES;
+    let opens = |each: Traffic| {
+        (PACKETS_OF_NEW..PACKETS_OF_NEW_MAX).contains(&each.packets) && each.bytes < PIECE_BYTES
+    };
     of_each(evidence, waits).is_some_and(opens)
 }
 
 fn of_each(evidence: &Evidence<'_>, waits: &[&WaitRow]) -> Option<Traffic> {
+    let times = waits.iter().map(|wait| wait.calls).sum::<u64>().max(1);
+    if evidence.tier != Tier::Perf || (times >= SAMPLED_TIMES && !uses_network(evidence)) {
+        return None;
+    }
     let series = evidence.run.series.value()?;
     let seconds = series.step_ns as f64 / 1e9;
     let sum = |rates: &[f64]| rates.iter().sum::<f64>() * seconds;
@@ -55,22 +69,35 @@ fn of_each(evidence: &Evidence<'_>, waits: &[&WaitRow]) -> Option<Traffic> {
     };
     let links = series.links.value()?.iter().map(carried);
     let (packets, bytes) = links.fold((0.0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1));
-    let times = waits.iter().map(|wait| wait.calls).sum::<u64>().max(1) as f64;
-    Some(Traffic { packets: packets / times, bytes: bytes / times })
+    Some(Traffic { packets: packets / times as f64, bytes: bytes / times as f64 })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::judge::samples::{link, run, series, wait};
-    use model::recording::Tier;
+    use model::network::Endpoint;
     use model::wait::WaitTarget;
     use model::{Profile, Seen, Series, State};
 
     /// Ten waits in a second, with these packets and bytes over a link.
     fn of(name: &str, packets: f64, bytes: f64) -> (Option<bool>, bool) {
+        of_tier(Tier::Perf, "10.0.0.7:80", (name, packets, bytes))
+    }
+
+    fn of_tier(tier: Tier, peer: &str, link: (&str, f64, f64)) -> (Option<bool>, bool) {
+        times(10, tier, peer, link)
+    }
+
+    /// `peer`: of a connection that it is seen to wait for.
+    fn times(
+        calls: u64,
+        tier: Tier,
+        peer: &str,
+        (name, packets, bytes): (&str, f64, f64),
+    ) -> (Option<bool>, bool) {
         let mut run = run(&[(State::OtherWait, 1_000_000_000)]);
-        let row = WaitRow { calls: 10, ..wait(State::OtherWait, WaitTarget::External(Seen::Absent), &[]) };
+        let row = WaitRow { calls, ..wait(State::OtherWait, WaitTarget::External(Seen::Absent), &[]) };
         let link = LinkSeries {
             sent_packets_per_s: vec![packets * 10.0],
             received_packets_per_s: vec![packets * 10.0],
@@ -79,8 +106,10 @@ mod tests {
             ..link(name, &[])
         };
         run.series = Seen::Value(Series { links: Seen::Value(vec![link]), ..series(Vec::new()) });
+        let tcp = Endpoint::read(peer).map(WaitTarget::Tcp);
+        run.waits = tcp.into_iter().map(|tcp| wait(State::Network, tcp, &[])).collect();
         let profile = Profile::default();
-        let evidence = Evidence::of(Tier::Perf, &run, &profile);
+        let evidence = Evidence::of(tier, &run, &profile);
         (asks(&evidence, &[&row]), opens_anew(&evidence, &[&row]))
     }
 
@@ -91,5 +120,10 @@ mod tests {
         assert_eq!(of("eth0", 12.0, 1200.0), (Some(true), false), "both directions count");
         assert_eq!(of("lo", 9.0, 900.0), (Some(false), false), "fewer than waits");
         assert_eq!(of("lo", 24.0, 400_000.0), (Some(false), false), "pieces of one answer");
+        assert_eq!(of("lo", 640.0, 64_000.0), (Some(false), false), "more than such waits take");
+        let many = ("lo", 24.0, 2400.0);
+        assert_eq!(times(200, Tier::Perf, "", many), (None, false), "no socket of its own");
+        assert_eq!(times(200, Tier::Perf, "10.0.0.7:80", many), (Some(false), false), "too few packets");
+        assert_eq!(of_tier(Tier::Proc, "10.0.0.7:80", ("lo", 24.0, 2400.0)), (None, false), "few are seen");
     }
 }

@@ -123,6 +123,9 @@ fn of_thread<'a>(tree: &'a Tree, tid: Tid, visited: &mut Vec<Tid>, sure: bool) -
     next.or(Some(Position { thread, sure }))
 }
 
+/// Threads of a process that are looked at for one that another waits for.
+const SIBLINGS_MAX: usize = 256;
+
 /// The child of `pid` that ranks no worse: the busiest, then the youngest.
 fn child_of(tree: &Tree, pid: Pid, worst: Rank) -> Option<Pid> {
     let children = tree.processes.get(&pid)?.children.iter().rev();
@@ -139,7 +142,8 @@ fn busy(tree: &Tree) -> Option<Tid> {
 /// Another thread of the process that may have what this one wants, and ranks no worse: a busy one,
 /// else one that waits for something other than its like.
 fn sibling(tree: &Tree, thread: &Thread, visited: &[Tid], worst: Rank) -> Option<Tid> {
-    let others = tree.processes.get(&thread.pid)?.threads.iter().rev();
+    // Of very many the youngest are looked at: this is asked at each event.
+    let others = tree.processes.get(&thread.pid)?.threads.iter().rev().take(SIBLINGS_MAX);
     others
         .filter(|tid| !visited.contains(tid))
         .map(|tid| (rank(tree, *tid), *tid))

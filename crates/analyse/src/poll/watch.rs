@@ -19,6 +19,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// known.
 const REACH_NS: Ns = 50_000_000;
 
+/// Of more threads than this it is not looked when each turned: the path is asked at each time.
+const MOVED_MAX: usize = 1024;
+
 /// What each thread was seen to wait for.
 pub(super) type Waits = FxHashMap<Tid, Classified>;
 
@@ -313,7 +316,8 @@ impl Watch {
         let gone = self.missing(&threads);
         let last = self.spoken_for_since(&threads).filter(|last| {
             let in_wall = self.path.as_ref().is_some_and(|path| path.start() <= *last);
-            self.tier == Tier::Proc && in_wall && at.saturating_sub(*last) <= 2 * REACH_NS
+            let few = threads.len() <= MOVED_MAX;
+            self.tier == Tier::Proc && in_wall && few && at.saturating_sub(*last) <= 2 * REACH_NS
         });
         let otherwise = match (self.tier, last) {
             (Tier::Proc, Some(last)) => last + at.saturating_sub(last) / 2,
@@ -354,7 +358,8 @@ impl Watch {
         let busy = now.saturating_sub(before).min(at.saturating_sub(last));
         let waited = known.map(|thread| matches!(thread.doing, PolledState::Blocked(_)));
         match (waited, looked.state) {
-            (None | Some(true), b'R') => (None, Some(at - busy)),
+            // Who waits for a CPU is counted when it has one.
+            (None | Some(true), b'R') if busy > 0 => (None, Some(at - busy)),
             (Some(false), b'S' | b'D') => (None, Some(last + busy)),
             (Some(true), b'S' | b'D') if busy > 0 => {
                 let runs = last + (at - last - busy) / 2;
@@ -364,16 +369,24 @@ impl Watch {
         }
     }
 
-    /// When a process began after this thread had ended, and their parent had waited for it: one
-    /// begins there when the other has ended.
+    /// When a process began after this thread's had ended, where one came and one went of their
+    /// parent's: one begins there when the other has ended.
     fn next_one(&self, tid: Tid, news: &[(Ns, News)]) -> Option<Ns> {
         let thread = self.tree.get(tid).filter(|thread| thread.doing == PolledState::Running)?;
         let parent = self.tree.parent_of(thread.pid)?;
-        let begins = |(since, news): &(Ns, News)| match news {
-            News::Is(looked) if looked.parent == parent && !self.tree.has(looked.pid) => Some(*since),
-            _ => None,
-        };
-        news.iter().filter_map(begins).min()
+        let mut begun = None;
+        for (since, news) in news {
+            match news {
+                News::Is(looked) if looked.pid == thread.pid => return None,
+                News::Is(looked) if looked.parent == parent && !self.tree.has(looked.pid) => {
+                    if begun.replace(*since).is_some() {
+                        return None;
+                    }
+                }
+                _ => {}
+            }
+        }
+        begun
     }
 
     /// Without an `execve` to begin with, the wall begins with the first snapshot of the root.
@@ -409,8 +422,8 @@ impl Watch {
     }
 
     /// Whether a thread did the same from the last snapshot to this one: it was in the same wait,
-    /// without a CPU in between; or it was on a CPU or ready all of the time, but for what the
-    /// kernel's count of who runs is behind.
+    /// without a CPU in between; or it was on a CPU all of the time, or had waited for one, but for
+    /// what the kernel's count of who runs is behind.
     fn did_not_stir(&self, at: Ns, looked: &Snapshot, wait: Option<&Classified>) -> bool {
         let Some(thread) = self.tree.get(looked.tid) else { return false };
         let last = thread.looked.as_ref();

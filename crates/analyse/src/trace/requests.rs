@@ -395,9 +395,9 @@ impl Requests {
                 let (request, asked) = (*request, Ledger::clone(asked));
                 return self.takes(slot, request, Some(asked), Taking::Received(part, arrived), at);
             }
-            // It was asked for something else, or the connection ends.
-            Some(Connection::Peer(_, asked)) => asked.at,
             Some(Connection::Unclaimed(at)) => *at,
+            // It was asked for a request that is over, or the connection ends.
+            Some(Connection::Peer(..)) => return drop(self.connections.remove(&ends)),
             _ if self.some_left_out && bytes > 0 => return self.takes_left_out(slot, at),
             _ => return,
         };

@@ -105,11 +105,18 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
 }
 
 /// What fewer CPUs than it would use at once cost it, where the path is always with who has one.
+/// Where it does not use those that it may use, others have them.
 fn crowded_ns(evidence: &Evidence<'_>, queue: &RunQueue, allowed: u32) -> Ns {
+    if queue.cpus_used < USES_ALL * f64::from(allowed) {
+        return 0;
+    }
     let wanted = queue.cpus_wanted.min(f64::from(evidence.run.host.cpus));
     let part = 1.0 - f64::from(allowed) / wanted.max(f64::from(allowed));
     if evidence.tier == Tier::Bpf { 0 } else { (evidence.run.whole_ns() as f64 * part) as Ns }
 }
+
+/// The part of its CPUs that a program uses that is held up by their number.
+const USES_ALL: f64 = 0.9;
 
 fn is_program(other: &Rival) -> bool {
     !NO_PROGRAMS.iter().any(|start| other.name.starts_with(start))
@@ -162,7 +169,7 @@ fn behind_own(evidence: &Evidence<'_>, queue: &RunQueue, ns: Ns, allowed: u32) -
         cause: CAUSE.name.clone(),
         place: RowRef::State(State::Runqueue),
         what: say!(
-            "threads of the program wait ",
+            "threads of the program wait about ",
             Time(ns),
             " for each other, since they may use only ",
             Number(allowed.into()),

@@ -63,6 +63,9 @@ const TURNS: &[([&str; 2], Ns, f64)] =
 const TURNS_MIN: u64 = 5;
 /// A thread that computes for less than this part of the whole needs no CPU of its own.
 const COMPUTES_PART: Ns = 20;
+/// Threads of which one runs at a time use no more than one CPU, but for this part of the whole in
+/// code without the lock.
+const ONE_CPU_PART: Ns = 10;
 /// Less than this part of the whole is no cause.
 const WHOLE_PART: Ns = 100;
 /// A thread with less than this part of the longest one's waits computes little beside it.
@@ -91,6 +94,10 @@ fn takes_turns(evidence: &Evidence<'_>) -> Option<SeenSign> {
     let computes: Vec<_> = threads
         .filter(|thread| thread.ns_in(State::on_cpu) >= evidence.run.whole_ns() / COMPUTES_PART)
         .collect();
+    let on_cpu_ns: Ns = computes.iter().map(|thread| thread.ns_in(State::on_cpu)).sum();
+    if on_cpu_ns > evidence.run.whole_ns() + evidence.run.whole_ns() / ONE_CPU_PART {
+        return None;
+    }
     let total_ns: Ns = waits().map(|(_, wait)| wait.total_ns).sum();
     let times: u64 = waits().map(|(_, wait)| wait.calls).sum();
     let waited = computes.iter().map(|thread| thread.ns_in(|state| state == State::Lock));

@@ -59,6 +59,15 @@ impl Requests {
                 self.waits(task, wait);
                 self.thread_runs((thread, tid), None, at);
             }
+            (TaskDid::Ends, task) => {
+                if let Some(task) = task {
+                    // Another one will have its place.
+                    self.turns_from(task, false);
+                    *self.worker(task) = Worker::default();
+                    *self.tasks.doing(task) = Doing::Unknown;
+                }
+                self.thread_runs((thread, tid), None, at);
+            }
             (TaskDid::Ready, Some(task)) if ran == Some(task) => {
                 *self.tasks.doing(task) = Doing::Ready(at);
                 self.thread_runs((thread, tid), None, at);
@@ -83,8 +92,10 @@ impl Requests {
             Doing::Ready(since) => self.passes_as((task, tid), (since, at), READY),
             Doing::Runs(by) if by != thread => {
                 // That thread was in a call meanwhile, and has lost the task.
-                self.tasks.runs(by, None);
-                self.worker(by).until = at;
+                if self.tasks.run_by(by) == Some(task) {
+                    self.tasks.runs(by, None);
+                    self.worker(by).until = at;
+                }
                 let since = self.worker(task).until;
                 self.passes_as((task, tid), (since, at), READY);
             }

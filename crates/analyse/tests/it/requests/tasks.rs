@@ -121,14 +121,15 @@ fn a_new_task_works_for_the_request_of_its_maker_which_waits_for_the_group() {
     story.runs(ROOT, 1).receives(ROOT, client(50_000), 0);
     story.after(10).makes_ready(ROOT, 2).task_waits(ROOT, 1, TaskWait::Group);
     story.after(2).runs(CHILD, 2).after(40).makes_ready(CHILD, 1);
-    // The task has ended, and another one has its place.
+    // The task has ended, and another one has its place: it works for the next request.
+    story.task(CHILD, 2, TaskDid::Ends);
     story.runs(CHILD, 1).after(5).sends(CHILD, client(50_000));
     story.receives(CHILD, client(50_001), 0).after(3).makes_ready(CHILD, 2);
-    story.after(1).sends(CHILD, client(50_001));
+    story.runs(ROOT, 2).after(1).sends(ROOT, client(50_001));
     let run = story.ends();
     let all = requests(&run);
     assert_eq!(spans(&all.slowest[0]), [(OnCpu, 10), (QUEUED, 2), (OnCpu, 45)]);
-    assert_eq!(spans(&all.slowest[1]), [(OnCpu, 4)]);
+    assert_eq!(spans(&all.slowest[1]), [(OnCpu, 3), (OnCpu, 1)], "another thread goes on");
 }
 
 #[test]

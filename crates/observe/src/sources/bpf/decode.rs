@@ -137,6 +137,7 @@ impl Decoder {
                 let did = match wire::TaskDid::from_wire(head.a).ok_or(Malformed)? {
                     wire::TaskDid::Runs => TaskDid::Runs,
                     wire::TaskDid::Ready => TaskDid::Ready,
+                    wire::TaskDid::Ends => TaskDid::Ends,
                 };
                 Event::Task { at, tid, task: *task, did }
             }

@@ -11,12 +11,16 @@ use model::{Arch, Pid};
 use python::memory::{Memory, ProcessMemory};
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
+use sys::patience;
 
-/// `runtime.execute(gp)`, `runtime.gopark(unlock, lock, reason)`, `runtime.runqput(pp, gp)`: a
-/// thread runs a goroutine, the running one waits, and one is ready.
-const FUNCTIONS: [&str; 3] = ["runtime.execute", "runtime.gopark", "runtime.runqput"];
+/// `runtime.execute(gp)`, `runtime.gopark(unlock, lock, reason)`, `runtime.runqput(pp, gp)`,
+/// `runtime.goexit0(gp)`: a thread runs a goroutine, the running one waits, one is ready, and the
+/// running one has ended.
+const FUNCTIONS: [&str; 4] = ["runtime.execute", "runtime.gopark", "runtime.runqput", "runtime.goexit0"];
 const NAMERS: [&str; 2] = ["runtime.waitReason.String", "runtime.(*waitReason).String"];
 
+/// Addresses that may be of the table.
+const TABLES_MAX: usize = 16;
 /// Reasons that are looked at, and the bytes of a name.
 const REASONS_MAX: usize = 64;
 const NAME_MAX: usize = 64;
@@ -24,13 +28,16 @@ const NAME_MAX: usize = 64;
 const KNOWN: &str = "IO wait";
 /// Instructions of a function among which the first is looked for that costs least.
 const BEGINNING: usize = 4;
+const BEGINNING_BYTES: u64 = 64;
+/// Bytes of a function among which a table's address is looked for.
+const NAMER_BYTES: u64 = 4096;
 const PUSH_RBP: u8 = 0x55;
 
 /// What is known of a Go program.
 #[derive(Debug)]
 pub(super) struct Goroutines {
-    /// File offsets: of where one runs, waits, is ready.
-    pub(super) places: [u64; 3],
+    /// File offsets: of where one runs, waits, is ready, ends.
+    pub(super) places: [u64; 4],
     /// What each reason is, by its number; empty where that could not be read.
     pub(super) reasons: Vec<TaskWait>,
 }
@@ -44,7 +51,7 @@ impl Goroutines {
             place.ok_or_else(|| format!("its runtime has no {name}"))
         });
         let places: Result<Vec<u64>, String> = places.collect();
-        let places = places.map(|places| <[u64; 3]>::try_from(places).expect("one of each"));
+        let places = places.map(|places| <[u64; 4]>::try_from(places).expect("one of each"));
         Some(places.map(|places| Goroutines { places, reasons: reasons(pid, program).unwrap_or_default() }))
     }
 }
@@ -53,7 +60,8 @@ impl Goroutines {
 /// itself what `push` or a conditional jump does, in 1 us; other instructions it executes out of
 /// line, which is a second trap, and 10 us in a virtual machine (2026-11-30, an Intel Xeon).
 fn place(program: &Image, code: Range<u64>) -> u64 {
-    let bytes = program.code(&code).unwrap_or_default();
+    let end = code.end.min(code.start.saturating_add(BEGINNING_BYTES));
+    let bytes = program.code(&(code.start..end)).unwrap_or_default();
     let all = disassemble(&bytes, code.start, program.arch());
     let first = || all.iter().take(BEGINNING);
     let pushes = |it: &&Instruction| {
@@ -71,13 +79,17 @@ fn reasons(pid: Pid, program: &Image) -> Option<Vec<TaskWait>> {
     let moved = moved(pid, program)?;
     let namers = program.go_functions(NAMERS)?;
     let tables = namers.into_iter().flatten().flat_map(|code| {
-        let bytes = program.code(&code).unwrap_or_default();
+        let end = code.end.min(code.start.saturating_add(NAMER_BYTES));
+        let bytes = program.code(&(code.start..end)).unwrap_or_default();
         addresses(&bytes, code.start, program.arch())
     });
-    tables.map(|table| names(&memory, table.wrapping_add(moved))).find_map(|names| {
-        let known = names.iter().any(|name| name == KNOWN);
-        known.then(|| names.iter().map(|name| of_name(name)).collect())
-    })
+    let tables: Vec<u64> = tables.take(TABLES_MAX).collect();
+    // A page of the program's may be one that nobody ever provides (userfaultfd).
+    let named = patience::in_time(move || {
+        let named = tables.into_iter().map(|table| names(&memory, table.wrapping_add(moved)));
+        Ok(named.into_iter().find(|names| names.iter().any(|name| name == KNOWN)))
+    });
+    Some(named.ok()??.iter().map(|name| of_name(name)).collect())
 }
 
 /// How far a program is from where its file has it.

@@ -8,13 +8,14 @@
 #pragma once
 #include "threads.h"
 
+/* As all programs of uprobes they can be preempted, and touch nothing that those of switches write
+ * (`units.h`). */
 INLINE struct thread *counted_thread(void)
 {
 	struct cpu *cpu = this_cpu();
-	struct thread *thread = cpu ? thread_at(place_of_running(cpu, bpf_get_current_task_btf())) : 0;
-	if (thread)
-		cpu->tasks++;
-	return thread;
+	if (cpu)
+		__sync_fetch_and_add(&cpu->tasks, 1);
+	return thread_of(bpf_get_current_task_btf());
 }
 
 INLINE int tell_task(u32 did, u64 address)
@@ -33,6 +34,13 @@ SEC("uprobe/task_runs")
 int task_runs(struct pt_regs *ctx)
 {
 	return tell_task(TASK_RUNS, GO_PARAMETER0(ctx));
+}
+
+/* runtime.goexit0(gp): the thread has run it, and it has ended. */
+SEC("uprobe/task_ends")
+int task_ends(struct pt_regs *ctx)
+{
+	return tell_task(TASK_ENDS, GO_PARAMETER0(ctx));
 }
 
 /* runtime.runqput(pp, gp, …): it can run. */

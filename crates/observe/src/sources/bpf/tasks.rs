@@ -10,7 +10,7 @@ use super::goroutines::Goroutines;
 use super::{cost, refusal};
 use crate::settings::Watching;
 use aya::Ebpf;
-use aya::programs::uprobe::{UProbeLinkId, UProbeScope};
+use aya::programs::uprobe::{UProbeLink, UProbeScope};
 use aya::programs::{ProgramError, UProbe};
 use code::Image;
 use model::coverage::Source;
@@ -21,10 +21,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::num::NonZero;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
+use std::thread;
 use sys::untrusted_file;
 
-/// The programs of the kernel half: for where a task runs, waits, and is ready.
-const PROGRAMS: [&str; 3] = ["task_runs", "task_waits", "task_ready"];
+/// The programs of the kernel half: for where a task runs, waits, is ready, and ends.
+const PROGRAMS: [&str; 4] = ["task_runs", "task_waits", "task_ready", "task_ends"];
 
 /// What a stop takes: 1.3 us in the program, the rest in the reader (Go's `net/http`, 18,000
 /// requests a second, some six stops each, 2026-11-30, an Intel Xeon).
@@ -43,7 +44,7 @@ const PROCESSES_MAX: usize = 4096;
 pub(super) struct Tasks {
     are_wanted: bool,
     looked_at: FxHashSet<Pid>,
-    links: Vec<(&'static str, UProbeLinkId)>,
+    links: Vec<UProbeLink>,
     limit: Limit,
     /// Why the tasks of some process are not followed.
     why: Option<String>,
@@ -103,13 +104,18 @@ impl Tasks {
         // The path of the descriptor: at that of the program another file may stand by now.
         let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
         let why = |error: ProgramError| refusal::root_cause(&error);
-        for (name, place) in PROGRAMS.into_iter().zip(places) {
+        let mut attach = |name: &str, place: u64| {
             let program = uprobe(ebpf, name)?;
             if program.fd().is_err() {
                 program.load().map_err(why)?;
             }
-            self.links.push((name, program.attach(place, &path, scope).map_err(why)?));
-        }
+            let link = program.attach(place, &path, scope).map_err(why)?;
+            program.take_link(link).map_err(why)
+        };
+        // All of them or none: those that are there go with an error.
+        let links: Result<Vec<UProbeLink>, String> =
+            PROGRAMS.into_iter().zip(places).map(|(name, place)| attach(name, place)).collect();
+        self.links.extend(links?);
         Ok(Some(reasons))
     }
 
@@ -125,10 +131,11 @@ impl Tasks {
         }
         self.are_wanted = false;
         self.why = Some("following goroutines took more than the bound (--max-overhead)".to_owned());
-        for (name, link) in std::mem::take(&mut self.links) {
-            // It can only fail for a link that does not exist.
-            let _ = uprobe(ebpf, name).map(|program| program.detach(link));
-        }
+        // The kernel takes a tenth of a second for each, and records are to be read meanwhile.
+        let links = std::mem::take(&mut self.links);
+        let closes = thread::Builder::new().name("dwell-close".to_owned());
+        // Without a thread they are closed here.
+        let _ = closes.spawn(move || drop(links));
         Some(Event::Task { at: now, tid: 0, task: 0, did: TaskDid::Unfollowed })
     }
 

@@ -173,6 +173,7 @@ enum kind {
 enum task_did {
 	TASK_RUNS = 0,
 	TASK_READY = 1,
+	TASK_ENDS = 2,
 };
 
 /* What a page fault is in. */

@@ -149,6 +149,7 @@ layout! {
     enum TaskDid as task_did, TASK_: u8 {
         Runs = 0,
         Ready = 1,
+        Ends = 2,
     }
 
     /// What a page fault is in.
