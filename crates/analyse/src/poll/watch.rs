@@ -374,19 +374,16 @@ impl Watch {
     fn next_one(&self, tid: Tid, news: &[(Ns, News)]) -> Option<Ns> {
         let thread = self.tree.get(tid).filter(|thread| thread.doing == PolledState::Running)?;
         let parent = self.tree.parent_of(thread.pid)?;
-        let mut begun = None;
-        for (since, news) in news {
-            match news {
-                News::Is(looked) if looked.pid == thread.pid => return None,
-                News::Is(looked) if looked.parent == parent && !self.tree.has(looked.pid) => {
-                    if begun.replace(*since).is_some() {
-                        return None;
-                    }
-                }
-                _ => {}
-            }
+        let looks = news.iter().filter_map(|(since, news)| match news {
+            News::Is(looked) => Some((*since, looked)),
+            _ => None,
+        });
+        if looks.clone().any(|(_, looked)| looked.pid == thread.pid) {
+            return None;
         }
-        begun
+        let mut new = looks.filter(|(_, looked)| looked.parent == parent && !self.tree.has(looked.pid));
+        let (begun, _) = new.next()?;
+        new.next().is_none().then_some(begun)
     }
 
     /// Without an `execve` to begin with, the wall begins with the first snapshot of the root.
