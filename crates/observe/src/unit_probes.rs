@@ -163,36 +163,33 @@ pub(crate) fn ends(image: &Image, function: &Function) -> Result<Ends, String> {
     }
     // What such a jump leads to is unknown, so all of its code counts.
     let counts = |one: &&Instruction| jumps_anywhere || reached.contains(&one.address);
-    let all: Vec<&Instruction> = code.values().filter(counts).collect();
+    let all: Vec<(u64, Flow)> = code.values().filter(counts).map(|one| (one.address, one.kind)).collect();
     let is_outside = |to: u64| !function.ranges().any(|part| part.contains(&to));
     let is_entry = |to: u64| image.at(to).is_some_and(|other| other.code.start == to);
-    let conditional = |one: &&&Instruction| match one.kind {
-        Flow::Conditional { to } => is_outside(to) && is_entry(to),
-        _ => false,
-    };
-    if all.iter().any(|one| conditional(&one)) {
+    if all.iter().any(|(_, flow)| matches!(*flow, Flow::Conditional { to } if is_outside(to) && is_entry(to)))
+    {
         return Err("ends in a conditional jump to another function, at which it cannot be told".to_owned());
     }
-    let leaves = |one: &&&Instruction| match one.kind {
-        Flow::Return => true,
-        Flow::Jump { to } => is_outside(to),
-        _ => false,
+    let where_it = |is: &dyn Fn(Flow) -> bool| -> Vec<u64> {
+        all.iter().filter(|(_, flow)| is(*flow)).map(|(at, _)| *at).collect()
     };
-    let mut exits: Vec<u64> = all.iter().filter(leaves).map(|one| one.address).collect();
+    let mut exits =
+        where_it(&|flow| flow == Flow::Return || matches!(flow, Flow::Jump { to } if is_outside(to)));
     if exits.is_empty() {
-        exits = all.iter().filter(|one| one.kind == Flow::Indirect).map(|one| one.address).collect();
+        exits = where_it(&|flow| flow == Flow::Indirect);
     }
     match exits.len() {
         0 => return Err("never returns".to_owned()),
         1..PLACES_MAX => {}
         many => return Err(format!("is left in {many} places, and {} are the most", PLACES_MAX - 1)),
     }
-    let comes_again = all.iter().any(
-        |one| matches!(one.kind, Flow::Jump { to } | Flow::Conditional { to } if to == function.code.start),
-    );
+    let start = function.code.start;
+    let comes_again = all
+        .iter()
+        .any(|(_, flow)| matches!(flow, Flow::Jump { to } | Flow::Conditional { to } if *to == start));
     let offset = |address| image.offset_of(address).ok_or("is not in its file as it is loaded".to_owned());
     let exits = exits.into_iter().map(offset).collect::<Result<_, _>>()?;
-    Ok(Ends { entry: offset(function.code.start)?, exits, comes_again })
+    Ok(Ends { entry: offset(start)?, exits, comes_again })
 }
 
 /// The addresses of the instructions that control comes to from `start` on, as far as jumps say

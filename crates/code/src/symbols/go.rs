@@ -3,6 +3,7 @@
 //! since Go 1.18.
 
 use std::ops::Range;
+use std::time::{Duration, Instant};
 
 use gimli::Reader;
 
@@ -17,6 +18,8 @@ const NAME_MAX: usize = 4 << 10;
 
 /// Functions that are looked at; the largest programs have some 500,000.
 const FUNCTIONS_MAX: u64 = 1 << 20;
+/// How long: who reads a table has records to read as well.
+const FUNCTIONS_WITHIN: Duration = Duration::from_millis(300);
 
 /// The table of functions.
 struct GoTable {
@@ -50,10 +53,12 @@ pub(crate) fn begins_stacks(image: &Image, address: u64) -> bool {
 
 impl Image {
     /// Where these functions are in a Go program of version 1.18 or later, each by its whole name;
-    /// none where this is no such program. Up to the next function.
+    /// none where this is no such program. Up to the next function; none that a table has only
+    /// after more names than can be read in a while.
     pub fn go_functions<const N: usize>(&self, names: [&str; N]) -> Option<[Option<Range<u64>>; N]> {
         let table = GoTable::read(self)?;
         let mut found = [const { None }; N];
+        self.bytes().set_deadline(Some(Instant::now() + FUNCTIONS_WITHIN));
         for at in 0..table.count.min(FUNCTIONS_MAX) {
             let Some((start, name)) = table.function(at) else { break };
             if let Some(which) = names.iter().position(|wanted| name == wanted.as_bytes()) {
@@ -62,6 +67,7 @@ impl Image {
                 found[which] = address(start).zip(address(end)).map(|(start, end)| start..end);
             }
         }
+        self.bytes().set_deadline(None);
         Some(found)
     }
 }

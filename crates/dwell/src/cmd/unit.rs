@@ -1,11 +1,13 @@
 //! `--unit FUNCTION` and `--unit usdt:PROVIDER:NAME`: where these pieces of work begin and end.
 
 use crate::cli::{InFile, UnitArg};
+use crate::output;
 use anyhow::{anyhow, bail};
 use model::requests::Unit;
 use observe::unit_probes::{Error, UnitProbes};
 use observe::{Choice, Watching, function_code};
 use std::path::PathBuf;
+use sys::at_once::EndAtOnce;
 
 /// Has dwell follow what `unit` names: in the file that it names, or in the program's own. `files`
 /// gives those that may be meant, by the file that was named.
@@ -22,6 +24,8 @@ pub(super) fn follow(
         UnitArg::Call(function) => (function, None),
         UnitArg::Operation(provider, probe) => (probe, Some(provider)),
     };
+    // Debug information may be large, and until the program starts there is nothing to lose.
+    let _at_once = EndAtOnce::begin(output::remove_unwritten).ok();
     let find = |path: PathBuf| match provider {
         None => UnitProbes::of_call(&path, name),
         Some(provider) => UnitProbes::of_operation(&path, provider, name),

@@ -98,13 +98,23 @@ const NEEDED: &[&str] = &[
 
 /// These are of windows, of the processor's counters, or loaded where something asks for them.
 const OTHERS: &[&str] = &[
+    "call_begins",
+    "call_ends",
     "counted",
     "find_alive",
     "look_here",
+    "loop_begins",
     "mm_filemap_add_to_page_cache",
     "name_addresses",
+    "operation_begins",
+    "operation_ends",
+    "operation_turns",
     "resolver_answered",
     "resolver_asked",
+    "task_ends",
+    "task_ready",
+    "task_runs",
+    "task_waits",
     "tell_open",
 ];
 
@@ -161,6 +171,27 @@ fn without_a_program_that_nothing_asked_for_all_is_observed() {
         for name in ["switches", "calls", "disks", "network", "faults"] {
             assert_eq!(source(&told, name).0, "full", "{program}: {}", told.page);
         }
+    }
+}
+
+/// Who asks for calls of a function is told that none can be followed, not that none was made.
+#[test]
+fn without_a_program_of_what_was_asked_for_the_program_is_not_started() {
+    let refusing = Refusing::new();
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/units.c");
+    let asked = support::fresh("units-refused");
+    let made = Command::new("cc").args(["-O2", source, "-o"]).arg(&asked).status();
+    assert!(made.is_ok_and(|made| made.success()), "cc cannot compile {source}");
+    for program in ["call_begins", "call_ends"] {
+        let mut run = Command::new(&refusing.program);
+        run.arg(program).arg(support::dwell()).args(["run", "--unit", "handle", "--"]).arg(&asked);
+        let output = run.output().unwrap();
+        let told = said(&output);
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(125), 0), "{told}");
+        assert!(
+            told.contains("cannot record from bpf: --unit: ") && told.contains("Invalid argument"),
+            "{told}"
+        );
     }
 }
 

@@ -26,7 +26,9 @@ fn run(unit: &str, options: &[&str], program: &Path, json: Option<&Path>) -> Out
 /// The pieces of work of a run, and its page.
 fn found(unit: &str, options: &[&str]) -> (Value, String) {
     let json = fresh("units.json");
-    let output = run(unit, options, &PROGRAM, Some(&json));
+    // What is counted here is to be whole, however dear a trap is on this machine.
+    let options = [&["--max-overhead", "none"], options].concat();
+    let output = run(unit, &options, &PROGRAM, Some(&json));
     let page = support::text(&output.stderr);
     assert!(output.status.success(), "{page}");
     let all = support::read_json(&json)["requests"].clone();

@@ -27,6 +27,8 @@ pub fn software(config: bindings::perf_sw_ids) -> perf_event_attr {
 
 /// In place of a thread: all that run on the CPU.
 pub const ANY_THREAD: u32 = u32::MAX;
+/// In place of a CPU: wherever the thread runs.
+const ANY_CPU: u32 = u32::MAX;
 
 /// `perf_event_open` for one thread (or [`ANY_THREAD`]) on one CPU. `attr.size` is filled in here.
 ///
@@ -55,21 +57,29 @@ pub fn open(attr: &perf_event_attr, tid: u32, cpu: u32) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// An event at each execution of an instruction, in whichever process: that at `offset` of the
-/// file.
-/// `semaphore` is the offset of a 16-bit counter, which the kernel holds above 0 meanwhile. `kind`
-/// is the number of the kernel's `uprobe` events.
+/// An event at each execution of an instruction, that at `offset` of the file: in one process, or
+/// in whichever. `semaphore` is the offset of a 16-bit counter, which the kernel holds above 0
+/// meanwhile. `kind` is the number of the kernel's `uprobe` events.
 ///
 /// # Errors
 /// As [`open`]; `EINVAL` where there is no instruction that can be probed.
-pub fn at_instruction(kind: u32, file: &CStr, offset: u64, semaphore: Option<u32>) -> io::Result<OwnedFd> {
+pub fn at_instruction(
+    kind: u32,
+    file: &CStr,
+    offset: u64,
+    semaphore: Option<u32>,
+    process: Option<u32>,
+) -> io::Result<OwnedFd> {
     let mut attr = perf_event_attr::default();
     attr.type_ = kind;
     attr.config = u64::from(semaphore.unwrap_or(0)) << 32;
     attr.__bindgen_anon_3.uprobe_path = file.as_ptr() as u64;
     attr.__bindgen_anon_4.probe_offset = offset;
-    // The kernel wants a CPU, and takes no notice of it.
-    open(&attr, ANY_THREAD, 0)
+    match process {
+        Some(process) => open(&attr, process, ANY_CPU),
+        // The kernel wants a CPU, and takes no notice of it.
+        None => open(&attr, ANY_THREAD, 0),
+    }
 }
 
 /// Redirects the records of `from` to the ring of `into`: both must have the same CPU and clock.

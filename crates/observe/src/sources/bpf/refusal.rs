@@ -132,6 +132,9 @@ impl BpfRefusal {
                 .to_owned();
         }
         match self {
+            BpfRefusal::Units(_) => {
+                "as root: file capabilities do not suffice for probes in files".to_owned()
+            }
             _ if denied => "run outside the container or sandbox that forbids it".to_owned(),
             BpfRefusal::NoTypes(_) | BpfRefusal::Types(_) => {
                 "a kernel whose BTF is whole (CONFIG_DEBUG_INFO_BTF=y)".to_owned()

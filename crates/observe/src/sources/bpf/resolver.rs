@@ -5,7 +5,7 @@
 //! lookups. For a program with another C library (static, or in a container started later) only its
 //! packets are observed.
 
-use super::uprobe;
+use super::uprobe::{self, Place};
 use crate::machine;
 use crate::unit_probes::{Ends, ends};
 use aya::Ebpf;
@@ -94,7 +94,7 @@ fn attach_to(ebpf: &mut Ebpf, file: &File) -> Result<Vec<OwnedFd>, String> {
     let Ends { entry, exits, .. } = function_ends(&image)?;
     let exits = exits.into_iter().map(|exit| ("resolver_answered", exit));
     let places = exits.chain([("resolver_asked", entry)]);
-    places.map(|(program, offset)| uprobe::attach(ebpf, file, program, offset, None)).collect()
+    places.map(|(program, at)| uprobe::attach(ebpf, file, program, Place::everywhere(at))).collect()
 }
 
 /// Where the function begins and where it is left.

@@ -6,22 +6,19 @@
 //! and threads are followed as in any program. None is on a return: that would stand on the stack
 //! of a goroutine, which the runtime moves.
 
+use super::cost;
 use super::goroutines::Goroutines;
-use super::{cost, refusal};
+use super::uprobe::{self, Place};
 use crate::settings::Watching;
 use aya::Ebpf;
-use aya::programs::uprobe::{UProbeLink, UProbeScope};
-use aya::programs::{ProgramError, UProbe};
 use code::Image;
 use model::coverage::Source;
 use model::requests::Unit;
 use model::task::{TaskDid, TaskWait};
 use model::{Event, Ns, Pid};
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::num::NonZero;
-use std::os::fd::AsRawFd;
-use std::path::{Path, PathBuf};
-use std::thread;
+use std::os::fd::OwnedFd;
+use std::path::Path;
 use sys::untrusted_file;
 
 /// The programs of the kernel half: for where a task runs, waits, is ready, and ends.
@@ -44,7 +41,7 @@ const PROCESSES_MAX: usize = 4096;
 pub(super) struct Tasks {
     are_wanted: bool,
     looked_at: FxHashSet<Pid>,
-    links: Vec<UProbeLink>,
+    events: Vec<OwnedFd>,
     limit: Limit,
     /// Why the tasks of some process are not followed.
     why: Option<String>,
@@ -66,7 +63,7 @@ impl Tasks {
         Self {
             are_wanted: watching.units.unit == Unit::Request,
             looked_at: FxHashSet::default(),
-            links: Vec::new(),
+            events: Vec::new(),
             limit: Limit { bound: watching.max_overhead.share(), ..Limit::default() },
             why: None,
         }
@@ -100,29 +97,20 @@ impl Tasks {
         };
         let Some(found) = Goroutines::of(pid, &image) else { return Ok(None) };
         let Goroutines { places, reasons } = found?;
-        let scope = NonZero::new(pid).map(UProbeScope::OneProcess).ok_or("it has no number")?;
-        // The path of the descriptor: at that of the program another file may stand by now.
-        let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
-        let why = |error: ProgramError| refusal::root_cause(&error);
-        let mut attach = |name: &str, place: u64| {
-            let program = uprobe(ebpf, name)?;
-            if program.fd().is_err() {
-                program.load().map_err(why)?;
-            }
-            let link = program.attach(place, &path, scope).map_err(why)?;
-            program.take_link(link).map_err(why)
+        let mut attach = |name: &str, offset| {
+            uprobe::attach(ebpf, &file, name, Place { offset, semaphore: None, process: Some(pid) })
         };
         // All of them or none: those that are there go with an error.
-        let links: Result<Vec<UProbeLink>, String> =
+        let events: Result<Vec<OwnedFd>, String> =
             PROGRAMS.into_iter().zip(places).map(|(name, place)| attach(name, place)).collect();
-        self.links.extend(links?);
+        self.events.extend(events?);
         Ok(Some(reasons))
     }
 
     /// Looks what they take, and takes them off where that is too much: then tells so. `busy_ns`:
     /// the CPU time of the tree.
     pub(super) fn keep(&mut self, ebpf: &mut Ebpf, now: Ns, busy_ns: impl FnOnce() -> Ns) -> Option<Event> {
-        if self.links.is_empty() || !self.limit.is_due(now) {
+        if self.events.is_empty() || !self.limit.is_due(now) {
             return None;
         }
         let count = cost::of_cpus(ebpf)?.iter().map(|cpu| cpu.tasks).sum();
@@ -131,11 +119,7 @@ impl Tasks {
         }
         self.are_wanted = false;
         self.why = Some("following goroutines took more than the bound (--max-overhead)".to_owned());
-        // The kernel takes a tenth of a second for each, and records are to be read meanwhile.
-        let links = std::mem::take(&mut self.links);
-        let closes = thread::Builder::new().name("dwell-close".to_owned());
-        // Without a thread they are closed here.
-        let _ = closes.spawn(move || drop(links));
+        uprobe::close(std::mem::take(&mut self.events));
         Some(Event::Task { at: now, tid: 0, task: 0, did: TaskDid::Unfollowed })
     }
 
@@ -161,11 +145,6 @@ impl Limit {
         self.too_many = if is { self.too_many + 1 } else { 0 };
         self.too_many >= LOOKS
     }
-}
-
-fn uprobe<'a>(ebpf: &'a mut Ebpf, name: &str) -> Result<&'a mut UProbe, String> {
-    let program = ebpf.program_mut(name).ok_or("the BPF object has it not")?;
-    program.try_into().map_err(|error: ProgramError| refusal::root_cause(&error))
 }
 
 #[cfg(test)]

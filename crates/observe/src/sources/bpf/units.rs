@@ -2,7 +2,8 @@
 //! for as long as that takes no more than the bound of overhead.
 
 use super::refusal::BpfRefusal;
-use super::{cost, uprobe, wire};
+use super::uprobe::{self, Place};
+use super::{cost, wire};
 use crate::settings::Watching;
 use crate::unit_probes::{At, UnitPlace, UnitProbes};
 use aya::Ebpf;
@@ -10,7 +11,6 @@ use model::Ns;
 use model::recording::UnitsFollowed;
 use std::fs::File;
 use std::os::fd::OwnedFd;
-use std::thread;
 use sys::clock::monotonic_ns;
 
 /// What it takes to come past a place, where it cannot be measured: one trap or two. Under some
@@ -71,10 +71,7 @@ impl UnitEvents {
             let mut events = std::mem::take(&mut self.events);
             // None begins that will not be seen to end.
             events.reverse();
-            // The kernel takes a tenth of a second for each, and records are to be read meanwhile.
-            let closes = thread::Builder::new().name("dwell-close".to_owned());
-            // Without a thread they are closed here.
-            let _ = closes.spawn(move || drop(events));
+            uprobe::close(events);
         }
     }
 
@@ -103,7 +100,8 @@ fn came_past(ebpf: &Ebpf) -> Option<CamePast> {
 
 fn attach(ebpf: &mut Ebpf, probes: &UnitProbes) -> Result<Vec<OwnedFd>, String> {
     let at = |place: &UnitPlace| {
-        uprobe::attach(ebpf, &probes.file, program(place.at), place.offset, place.semaphore)
+        let UnitPlace { at, offset, semaphore } = *place;
+        uprobe::attach(ebpf, &probes.file, program(at), Place { offset, semaphore, process: None })
     };
     probes.places.iter().map(at).collect()
 }
@@ -116,7 +114,7 @@ fn trap_ns(ebpf: &mut Ebpf, events: &mut Vec<OwnedFd>) -> Option<Ns> {
     let own = mappings.iter().find(|own| (own.start..own.end).contains(&address))?;
     let offset = own.file_offset + (address - own.start);
     let exe = File::open("/proc/self/exe").ok()?;
-    events.push(uprobe::attach(ebpf, &exe, program(At::CallEnds), offset, None).ok()?);
+    events.push(uprobe::attach(ebpf, &exe, program(At::CallEnds), Place::everywhere(offset)).ok()?);
     let once = |n| {
         let began = monotonic_ns();
         passed(n);
