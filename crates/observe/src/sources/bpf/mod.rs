@@ -14,7 +14,7 @@
 //! - `controller.rs`, `slices.rs`, `tracing.rs`: when calls are traced.
 //! - `clock.rs`, `waits.rs`: how often stacks are taken. `fault_samples.rs`: of which page faults.
 //!   `counted.rs`: the processor's counters.
-//! - `left_out.rs`: how many requests are followed.
+//! - `left_out.rs`: how many requests are followed; `limit.rs`: when following takes too much.
 //! - `cost.rs`: counters of the kernel half; `files.rs`: its counters of files; `disk_requests.rs`:
 //!   those of requests to disks.
 //! - `names.rs`, `network.rs`, `resolver.rs`, `units.rs`: programs that are run, or attached, on
@@ -50,6 +50,7 @@ mod kernels;
 mod left_out;
 #[cfg(test)]
 mod lies;
+mod limit;
 mod listeners;
 mod load;
 mod lookups;

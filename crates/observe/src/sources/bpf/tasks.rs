@@ -8,6 +8,7 @@
 
 use super::cost;
 use super::goroutines::Goroutines;
+use super::limit::Limit;
 use super::uprobe::{self, Place};
 use crate::settings::Watching;
 use aya::Ebpf;
@@ -29,8 +30,7 @@ const PROGRAMS: [&str; 4] = ["task_runs", "task_waits", "task_ready", "task_ends
 const EACH_NS: f64 = 2_000.0;
 /// The share of a CPU that is always taken, as for requests (`left_out.rs`).
 const ALWAYS: f64 = 0.04;
-/// The time between two looks, and how many in a row find too many.
-const LOOK_NS: Ns = 100_000_000;
+/// How many looks in a row find too many.
 const LOOKS: u32 = 3;
 
 /// Processes that are looked at: of more it is not known whether they have tasks.
@@ -47,24 +47,13 @@ pub(super) struct Tasks {
     why: Option<String>,
 }
 
-/// How much they may take.
-#[derive(Debug, Default)]
-struct Limit {
-    /// A share of the tree's CPU time; none without a bound.
-    bound: Option<f64>,
-    /// When it was looked last, the tree's CPU time then, and what tasks had done.
-    last: Option<(Ns, Ns, u64)>,
-    /// Looks in a row that found too much.
-    too_many: u32,
-}
-
 impl Tasks {
     pub(super) fn new(watching: &Watching) -> Self {
         Self {
             are_wanted: watching.units.unit == Unit::Request,
             looked_at: FxHashSet::default(),
             events: Vec::new(),
-            limit: Limit { bound: watching.max_overhead.share(), ..Limit::default() },
+            limit: Limit::new(watching.max_overhead.share(), ALWAYS, LOOKS),
             why: None,
         }
     }
@@ -113,8 +102,8 @@ impl Tasks {
         if self.events.is_empty() || !self.limit.is_due(now) {
             return None;
         }
-        let count = cost::of_cpus(ebpf)?.iter().map(|cpu| cpu.tasks).sum();
-        if !self.limit.is_exceeded(now, busy_ns(), count) {
+        let count: u64 = cost::of_cpus(ebpf)?.iter().map(|cpu| cpu.tasks).sum();
+        if !self.limit.is_exceeded(now, busy_ns(), count as f64 * EACH_NS) {
             return None;
         }
         self.are_wanted = false;
@@ -128,49 +117,5 @@ impl Tasks {
         let why = self.why.clone()?;
         let remedy = "its requests are followed from thread to thread, as those of any program";
         Some(Source::partial("tasks", why, remedy))
-    }
-}
-
-impl Limit {
-    fn is_due(&self, now: Ns) -> bool {
-        self.last.is_none_or(|(at, ..)| now >= at + LOOK_NS)
-    }
-
-    fn is_exceeded(&mut self, now: Ns, busy_ns: Ns, count: u64) -> bool {
-        let before = self.last.replace((now, busy_ns, count));
-        let (Some(bound), Some((at, busy_before, counted))) = (self.bound, before) else { return false };
-        let taken = EACH_NS * count.saturating_sub(counted) as f64;
-        let allowed = bound * busy_ns.saturating_sub(busy_before) as f64;
-        let is = taken > allowed.max(ALWAYS * now.saturating_sub(at) as f64);
-        self.too_many = if is { self.too_many + 1 } else { 0 };
-        self.too_many >= LOOKS
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Whether they are taken off after looks a tenth of a second apart, each after so much.
-    fn is_too_much(bound: Option<f64>, busy_ns: Ns, counts: &[u64]) -> bool {
-        let mut limit = Limit { bound, ..Limit::default() };
-        let (mut sum, mut is) = (0, false);
-        for (look, count) in (0..).zip([0].iter().chain(counts)) {
-            sum += count;
-            is = limit.is_exceeded(look * LOOK_NS, look * busy_ns, sum);
-        }
-        is
-    }
-
-    #[test]
-    fn they_are_taken_off_where_they_take_too_much_for_long() {
-        let bound = Some(0.02);
-        // 2,000 of 2 us are 4 % of 0.1 s.
-        assert!(!is_too_much(bound, 0, &[2_000; 9]));
-        assert!(is_too_much(bound, 0, &[2_001; 3]));
-        assert!(!is_too_much(bound, 0, &[9_000, 9_000, 0, 9_000, 9_000]));
-        // 2 % of eight CPUs.
-        assert!(!is_too_much(bound, 8 * LOOK_NS, &[8_000; 9]));
-        assert!(!is_too_much(None, 0, &[1 << 40; 9]));
     }
 }

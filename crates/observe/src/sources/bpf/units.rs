@@ -1,6 +1,7 @@
 //! Pieces of work that were asked for by name: attaching to where they begin and end (`units.h`),
 //! for as long as that takes no more than the bound of overhead.
 
+use super::limit::Limit;
 use super::refusal::BpfRefusal;
 use super::uprobe::{self, Place};
 use super::{cost, wire};
@@ -22,8 +23,6 @@ const RECORD_NS: Ns = 300;
 const MEASURED_TIMES: u64 = 50;
 /// The part of a CPU that it always may take, in the tree and in other processes.
 const ALWAYS: f64 = 0.02;
-/// The time between two looks.
-const LOOK_NS: Ns = 100_000_000;
 /// How often threads came past a place.
 #[derive(Debug, Clone, Copy, Default)]
 struct CamePast {
@@ -37,11 +36,11 @@ pub(super) struct UnitEvents {
     events: Vec<OwnedFd>,
     /// What it takes to come past one of them.
     each_ns: Ns,
-    bound: Option<f64>,
+    /// How much it may take in the tree, and in other processes.
+    limit: Limit,
+    limit_of_others: Limit,
     /// How often threads came past before there was anything to follow.
     before: CamePast,
-    /// When it was looked last, the tree's CPU time then, and how often it had come past.
-    last: Option<(Ns, Ns, CamePast)>,
     /// When it was too much.
     ended: Option<Ns>,
 }
@@ -56,32 +55,29 @@ impl UnitEvents {
         let mut events = attach(ebpf, probes).map_err(BpfRefusal::Units)?;
         let each_ns = trap_ns(ebpf, &mut events).unwrap_or(EACH_NS) + RECORD_NS;
         let before = came_past(ebpf).unwrap_or_default();
-        Ok(Self { events, each_ns, before, bound: watching.max_overhead.share(), ..Self::default() })
+        let bound = watching.max_overhead.share();
+        let limit = Limit::new(bound, ALWAYS, 1);
+        // Their CPU time is not known.
+        let limit_of_others = Limit::new(bound.map(|_| 0.0), ALWAYS, 1);
+        Ok(Self { events, each_ns, limit, limit_of_others, before, ended: None })
     }
 
     /// Listens no more where that takes too much, given how long the tree ran.
     pub(super) fn keep(&mut self, ebpf: &Ebpf, now: Ns, busy_ns: impl FnOnce() -> Ns) {
-        let due = self.last.is_none_or(|(at, ..)| now >= at + LOOK_NS);
-        if self.events.is_empty() || !due {
+        if self.events.is_empty() || !self.limit.is_due(now) {
             return;
         }
         let Some(came) = came_past(ebpf) else { return };
-        if self.is_too_much(now, busy_ns(), came) {
+        let took = |times: u64| (times * self.each_ns) as f64;
+        let busy_ns = busy_ns();
+        let of_others = self.limit_of_others.is_exceeded(now, busy_ns, took(came.others));
+        if self.limit.is_exceeded(now, busy_ns, took(came.tree)) || of_others {
             self.ended = Some(now);
             let mut events = std::mem::take(&mut self.events);
             // None begins that will not be seen to end.
             events.reverse();
             uprobe::close(events);
         }
-    }
-
-    fn is_too_much(&mut self, now: Ns, busy_ns: Ns, came: CamePast) -> bool {
-        let before = self.last.replace((now, busy_ns, came));
-        let (Some(bound), Some((at, busy_before, before))) = (self.bound, before) else { return false };
-        let always = ALWAYS * now.saturating_sub(at) as f64;
-        let room_ns = (bound * busy_ns.saturating_sub(busy_before) as f64).max(always);
-        let took = |now: u64, before: u64| (now.saturating_sub(before) * self.each_ns) as f64;
-        took(came.tree, before.tree) > room_ns || took(came.others, before.others) > always
     }
 
     /// What it took, where something was followed.
