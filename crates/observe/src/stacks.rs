@@ -171,6 +171,15 @@ impl Stacks {
         self.add(at, Item::Mapped(pid, mapping));
     }
 
+    /// As [`Self::mapped`]; an interpreter is described at once. What is processed before its turn
+    /// comes (unwinding tables of large libraries) can take longer than a short script.
+    pub(crate) fn mapped_now(&mut self, at: Ns, pid: Pid, mapping: Mapping, threads: &Threads) {
+        if threads.expects_process(pid) {
+            self.targets.extend(self.pythons.target(pid, &mapping).map(|(target, _)| target));
+        }
+        self.mapped(at, pid, mapping);
+    }
+
     /// A Python code object was described.
     pub(crate) fn described(&mut self, at: Ns, record: &[u8]) {
         self.add(at, Item::Described(record.to_vec()));

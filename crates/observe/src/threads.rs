@@ -120,6 +120,11 @@ impl Threads {
         self.processes.contains(&pid)
     }
 
+    /// As [`Self::has_process`], and the root also before its first event.
+    pub(crate) fn expects_process(&self, pid: Pid) -> bool {
+        self.has_process(pid) || !self.started && pid == self.root
+    }
+
     /// The tree's CPU time up to a moment that the events have reached.
     pub(crate) fn busy_until(&self, at: Ns) -> Ns {
         self.busy_ns + self.running.values().map(|since| at.saturating_sub(*since)).sum::<Ns>()

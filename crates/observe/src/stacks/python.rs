@@ -62,6 +62,13 @@ impl Pythons {
     /// A process mapped a file. Returns the description for the kernel half, if it is a Python that
     /// can be read.
     pub(super) fn mapped(&mut self, pid: Pid, mapping: &Mapping) -> Option<PythonTarget> {
+        let (target, python) = self.target(pid, mapping)?;
+        self.running.insert(pid, python);
+        Some(target)
+    }
+
+    /// As [`Self::mapped`], before the process's turn: nothing is noted of it yet.
+    pub(super) fn target(&mut self, pid: Pid, mapping: &Mapping) -> Option<(PythonTarget, Arc<Python>)> {
         let path = Path::new(std::str::from_utf8(&mapping.path).ok()?);
         if !::python::discover::is_named_so(path) {
             return None;
@@ -74,9 +81,7 @@ impl Pythons {
         let python = Arc::clone(self.files.get(&key)?.as_ref()?);
         let bias = python.bias(mapping.start, mapping.file_offset)?;
         let runtime = python.runtime.wrapping_add(bias);
-        let target = ::python::target(runtime, &python.layout);
-        self.running.insert(pid, python);
-        Some((pid, target))
+        Some(((pid, ::python::target(runtime, &python.layout)), python))
     }
 
     fn identify(&mut self, pid: Pid, path: &Path) -> Option<Arc<Python>> {

@@ -7,6 +7,7 @@ use super::buffers::Buffers;
 use super::decode::{self, Decoder, OfStacks};
 use super::mappings::{MappingRecord, Mappings};
 use crate::stacks::{StackKind, Stacks};
+use crate::threads::Threads;
 use aya::maps::{MapData, RingBuf};
 use model::{Event, Ns, Pid, Tid};
 use rustc_hash::FxHashMap;
@@ -31,7 +32,7 @@ pub(super) struct Drain {
 
 impl Drain {
     /// Takes new stacks and mappings. Returns how many stacks were of waits.
-    pub(super) fn stacks(&mut self, stacks: &mut Stacks) -> u64 {
+    pub(super) fn stacks(&mut self, stacks: &mut Stacks, threads: &Threads) -> u64 {
         let mut of_waits = 0;
         while let Some(record) = self.stack_ring.as_mut().and_then(RingBuf::next) {
             match decode::of_stacks(&record) {
@@ -61,7 +62,7 @@ impl Drain {
         if let Some(mappings) = &mut self.mappings {
             mappings.read(|at, pid, told| match told {
                 MappingRecord::Executed => stacks.executed(at, pid),
-                MappingRecord::Mapped(mapping) => stacks.mapped(at, pid, mapping),
+                MappingRecord::Mapped(mapping) => stacks.mapped_now(at, pid, mapping, threads),
             });
         }
         of_waits

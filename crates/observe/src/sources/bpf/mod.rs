@@ -354,7 +354,8 @@ impl Bpf {
     /// that the controller has noted, if any; the controller is called again after the drain.
     pub(crate) fn drain_until(&mut self, until: Ns, sink: &mut dyn FnMut(&Event)) -> u64 {
         let last = until == Ns::MAX;
-        self.waits.taken += self.drain.stacks(&mut self.stacks);
+        self.waits.taken += self.drain.stacks(&mut self.stacks, &self.threads);
+        self.tell_pythons();
         self.tell_entries();
         let mut records = 0;
         let event = self.controller.begins();
@@ -503,7 +504,7 @@ impl Bpf {
             }
         });
         self.drain.decoder.lookups.give_up(Ns::MAX, sink);
-        self.drain.stacks(&mut self.stacks);
+        self.drain.stacks(&mut self.stacks, &self.threads);
         self.drain.close();
         self.stacks.rest(&self.threads, sink);
         self.stacks.names(|addresses| names::ask(&mut self.ebpf, addresses), sink);
