@@ -7,9 +7,10 @@ use crate::keys::{CallKey, FunctionId, ReasonKey, TargetKey, WaitKey};
 use crate::local_sockets::LocalSockets;
 use crate::lookups::Lookups;
 use crate::roles::Roles;
-use model::recording::{Object, WaitContext};
+use model::network::Endpoint;
+use model::recording::{Object, SocketEnds, WaitContext};
 use model::task::TaskWait;
-use model::wait::{Reason, WaitCall, WaitTarget};
+use model::wait::{Reason, TargetKind, WaitCall, WaitTarget};
 use model::{Header, Seen};
 use rustc_hash::FxHashMap;
 
@@ -99,6 +100,15 @@ impl Names {
             }
             TargetKey::Local(name) => WaitTarget::Unix(self.local_sockets.path(name)),
             TargetKey::Unseen(kind, why) => WaitTarget::new(kind, Seen::unseen(why)),
+        }
+    }
+
+    /// Whom this end of a connection has at the other.
+    pub(crate) fn peer(&self, ends: SocketEnds) -> TargetKey {
+        match ends.local_socket().map(|local| self.local_sockets.end(&local)) {
+            None => TargetKey::Tcp(Endpoint::new(ends.remote, ends.remote_port)),
+            Some(Some(end)) => TargetKey::Local(end.server),
+            Some(None) => TargetKey::Nameless(TargetKind::Unix),
         }
     }
 

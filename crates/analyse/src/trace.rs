@@ -55,6 +55,7 @@ use model::recording::{
 use model::task::TaskDid;
 use model::{Call, Header, Ns, Pid, State, Tid};
 use processes::Processes;
+use requests::ReceivedFrom;
 use samples::Samples;
 use sends::{Sends, Source, is_local};
 use thread::{BlockedIn, NewThread, Thread, TracedState};
@@ -310,8 +311,11 @@ impl Trace {
             Event::Received { at, tid, ends, arrived, bytes, calls } => {
                 if let Some(slot) = self.tree.ran_until(*tid, *at, calls) {
                     let within = self.sends.last(ends.reversed()).is_some();
-                    let of = (*tid, *ends, self.names.roles.serves(*ends).then_some(within));
-                    self.tree.requests.received(slot, of, (*arrived, *at), *bytes);
+                    let from = match self.names.roles.serves(*ends) {
+                        true => ReceivedFrom::Client { within },
+                        false => ReceivedFrom::Peer(self.names.peer(*ends)),
+                    };
+                    self.tree.requests.received(slot, (*tid, *ends, from), (*arrived, *at), *bytes);
                 }
             }
             Event::RequestKind { at, tid, kind } => self.tree.requests.asks_for(*tid, *at, kind),
@@ -686,7 +690,8 @@ fn ended_by_nobody(wait: &WaitContext, waker: &Waker) -> bool {
 /// `asked` for and has no answer to.
 fn awaited(wait: &WaitContext, wake: WakeUp<'_>, asked: Option<SocketEnds>) -> WaitContext {
     if let Some(ends) = asked.filter(|_| is_for_several(wait) && times_out(wait, wake.waker)) {
-        return WaitContext { on: Object::Net(ends), ..*wait };
+        let on = ends.local_socket().unwrap_or(Object::Net(ends));
+        return WaitContext { on, ..*wait };
     }
     let ready = wake.reasons.iter().find_map(|reason| match reason {
         WakeReason::Object(on) if is_for_several(wait) && becomes_ready(on) => Some(on),

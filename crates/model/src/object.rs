@@ -91,6 +91,9 @@ impl FileKind {
 
 /// Both ends of an internet socket, as its owner sees them. IPv4 addresses are mapped
 /// (`::ffff:a.b.c.d`).
+///
+/// Those of a local (UNIX) connection: its protocol is 0; the address of both is the inode of who
+/// connected, in 8 bytes; an end that serves has port 1, and the other one 2.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SocketEnds {
     /// `IPPROTO_TCP` (6), `IPPROTO_UDP` (17), ….
@@ -106,6 +109,16 @@ pub struct SocketEnds {
 }
 
 impl SocketEnds {
+    /// The local socket that has this end. None of an internet socket.
+    pub fn local_socket(self) -> Option<Object> {
+        let client = u64::from_ne_bytes(*self.local.first_chunk()?);
+        match (self.protocol, self.local_port) {
+            (0, 1) => Some(Object::Unix { ino: 0, peer: client }),
+            (0, 2) => Some(Object::Unix { ino: client, peer: 0 }),
+            _ => None,
+        }
+    }
+
     /// The same connection as its other end sees it.
     pub fn reversed(self) -> Self {
         SocketEnds {

@@ -38,7 +38,6 @@ use distribution::Distribution;
 use history::{Did, RequestId};
 use kinds::Kinds;
 use ledger::{Ledger, Part};
-use model::network::Endpoint;
 use model::recording::{Comm, SocketEnds};
 use model::requests::{RequestTime, Unit, Units};
 use model::{Ns, Pid, State, Tid};
@@ -94,6 +93,18 @@ pub(super) struct Requests {
     some_left_out: bool,
     /// Which threads have waited at a futex, by process and address.
     futexes: FxHashMap<(Pid, u64), SmallVec<[Slot; 4]>>,
+}
+
+/// From whom something was received.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum ReceivedFrom {
+    /// A client, of the tree or not.
+    Client {
+        /// It is.
+        within: bool,
+    },
+    /// Whom the tree asks.
+    Peer(TargetKey),
 }
 
 /// How a thread takes up a request.
@@ -367,27 +378,27 @@ impl Requests {
         self.drawn = Some((tid, at, one_in));
     }
 
-    /// A thread received something. Of a connection that was accepted: whether its client is of the
-    /// tree.
+    /// A thread received something.
     pub(super) fn received(
         &mut self,
         slot: Slot,
-        (tid, ends, serves): (Tid, SocketEnds, Option<bool>),
+        (tid, ends, from): (Tid, SocketEnds, ReceivedFrom),
         (arrived, at): (Option<Ns>, Ns),
         bytes: u32,
     ) {
-        self.begun |= serves.is_some();
+        self.begun |= matches!(from, ReceivedFrom::Client { .. });
         if !self.begun || self.units.unit != Unit::Request {
             return;
         }
         let slot = self.tasks.worker(slot);
         self.worker(slot).tid = tid;
-        if let Some(within) = serves {
-            self.receives_from_client(slot, (ends, within), (arrived, at), bytes);
-            return;
-        }
-        let peer = Endpoint::new(ends.remote, ends.remote_port);
-        let part = (RequestTime::Peer, ReasonKey::Wait(CallKey::Unseen, TargetKey::Tcp(peer)));
+        let peer = match from {
+            ReceivedFrom::Client { within } => {
+                return self.receives_from_client(slot, (ends, within), (arrived, at), bytes);
+            }
+            ReceivedFrom::Peer(peer) => peer,
+        };
+        let part = (RequestTime::Peer, ReasonKey::Wait(CallKey::Unseen, peer));
         let arrived = arrived.unwrap_or(at).min(at);
         let is_answered = |of: &RequestId| self.open.get(of).is_none_or(|of| of.answered.is_some());
         let asked_at = match self.connections.get(&ends) {
@@ -448,6 +459,10 @@ impl Requests {
             }
         }
         if bytes == 0 {
+            // Of a local connection nothing more is heard.
+            if ends.local_socket().is_some() && known.is_none_or(|known| !self.is_awaited(known)) {
+                self.closed(ends);
+            }
             return;
         }
         known.into_iter().for_each(|known| self.finishes(known));
@@ -468,6 +483,11 @@ impl Requests {
         self.open.insert(request, Request { within, kind, one_in, ..Request::new(ends, began, slot) });
         let known = Ledger::new(if unseen { at } else { began });
         self.takes(slot, request, Some(known), Taking::New, at);
+    }
+
+    /// Whether a request has had no part of its answer yet.
+    fn is_awaited(&self, request: RequestId) -> bool {
+        self.open.get(&request).is_some_and(|of| of.answered.is_none())
     }
 
     /// A thread takes up a request, of which this may be known.

@@ -83,11 +83,15 @@ impl Sends {
     }
 }
 
-/// Whether both ends are on this host: the same address, or a loopback one.
+/// Whether both ends are on this host: the same address, a loopback one, or those of a local
+/// socket.
 pub(super) fn is_local(ends: SocketEnds) -> bool {
     let loopback = |address: [u8; 16]| {
         let address = std::net::Ipv6Addr::from(address);
         address.to_canonical().is_loopback()
     };
-    ends.local == ends.remote || loopback(ends.remote) || loopback(ends.local)
+    ends.local == ends.remote
+        || loopback(ends.remote)
+        || loopback(ends.local)
+        || ends.local_socket().is_some()
 }

@@ -9,6 +9,7 @@ use crate::support::{self, MS, Told};
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
@@ -131,6 +132,79 @@ fn what_a_few_requests_sleep_with_a_lock_is_theirs_and_a_wait_of_others() {
         let p99 = told.run["requests"]["latency"]["p99_ns"].as_u64();
         ensure(Some(without) < p99, "without it they were faster", &told)?;
         ensure(told.page.contains("a request's time"), "the page has them", &told)
+    });
+}
+
+/// A service at a UNIX socket that asks another one for each request: every tenth time that one
+/// takes 30 ms. A thread for each connection, of both.
+const LOCALLY: &str = r#"
+import os, socket, sys, threading, time
+def bound(path):
+    s = socket.socket(socket.AF_UNIX)
+    s.bind(path)
+    s.listen(64)
+    return s
+def serves(s, answers):
+    def serve(c):
+        while what := c.recv(100):
+            c.sendall(answers(what))
+    while True:
+        threading.Thread(target=serve, args=[s.accept()[0]], daemon=True).start()
+def asks(what):
+    with socket.socket(socket.AF_UNIX) as c:
+        c.connect(BACK)
+        c.sendall(what)
+        return c.recv(100)
+def backend(what):
+    if what.endswith(b's'):
+        time.sleep(0.03)
+    return b'y'
+front, back = bound(FRONT), bound(BACK)
+child = os.fork()
+threading.Thread(target=serves, args=[(back, backend), (front, asks)][child == 0], daemon=True).start()
+if child:
+    print('ready', flush=True)
+else:
+    open(PID, 'w').write(str(os.getpid()))
+sys.stdin.read()
+"#;
+
+#[test]
+fn requests_over_local_sockets_are_counted_and_name_the_socket_of_the_peer() {
+    let _alone = support::alone();
+    hold(|| {
+        let [front, back, pid] = ["front.sock", "back.sock", "front.pid"].map(support::fresh);
+        let with = |script: String, (name, path): (&str, &Path)| script.replace(name, &format!("{path:?}"));
+        let script = [("FRONT", &*front), ("BACK", &*back), ("PID", &*pid)];
+        let script = script.into_iter().fold(LOCALLY.to_owned(), with);
+        let _servers = Alive::start("python3", &["-c", &script]);
+        let pid = std::fs::read_to_string(pid).unwrap();
+        let mut waited = Vec::new();
+        let mut command = Command::new(support::dwell());
+        let args = [pid.as_str(), "--for", "4s"];
+        let told = window::attach(command.arg("attach"), &support::fresh("local.json"), &args, |dwell| {
+            window::until_it_records(dwell);
+            // Each on a connection of its own, the first of which shows who serves.
+            for number in 0..=300 {
+                let mut stream = UnixStream::connect(&front).unwrap();
+                let begin = Instant::now();
+                stream.write_all(if number % 10 == 7 { b"xs" } else { b"xx" }).unwrap();
+                assert_eq!(stream.read(&mut [0]).unwrap(), 1);
+                waited.push(begin.elapsed().as_nanos() as u64);
+            }
+        });
+        waited.sort_unstable();
+        let all = &told.run["requests"];
+        ensure(all["times"] == 300 && all["began_before"] == 1, "all but the first are counted", &told)?;
+        let p99 = all["latency"]["p99_ns"].as_u64().unwrap_or(0);
+        let client = waited[297];
+        let near = p99 <= client + client / 50 && client <= p99 + p99 / 5 + 3 * MS;
+        ensure(near, &format!("{p99} is what the client waited, {client}"), &told)?;
+        let parts = all["parts"].as_array().into_iter().flatten();
+        let peer = parts.max_by_key(|part| ns(Some(part), "slow_ns"));
+        let on = peer.map(|part| part["on"].to_string()).unwrap_or_default();
+        let named = on.contains(back.to_str().unwrap()) && ns(peer, "slow_ns") >= 25 * MS;
+        ensure(named, "slow ones wait for the socket behind", &told)
     });
 }
 

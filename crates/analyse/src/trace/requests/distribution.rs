@@ -229,6 +229,7 @@ impl Whole {
         };
         let client = match self.client.remote_port {
             0 => String::new(),
+            _ if self.client.local_socket().is_some() => String::new(),
             port => Endpoint::new(self.client.remote, port).to_string(),
         };
         SlowRequest {

@@ -593,10 +593,14 @@ int sock_send_length(u64 *ctx)
 	struct sock *sk = (void *)ctx[0];
 	u64 now = bpf_ktime_get_ns();
 	struct ends_record record = { .head = HEAD(K_SEND, 0, TID(thread, task), now), .cpu = bpf_get_smp_processor_id() };
+	u64 key = 0;
 	load_ends(sk, &record.ends);
+	if (record.ends.family == FAMILY_LOCAL) {
+		bpf_probe_read_kernel(&key, sizeof(key), ctx);
+		return is_sent_locally(thread, key, now);
+	}
 	if (record.ends.family != 2 && record.ends.family != 10)
 		return 0;
-	u64 key = 0;
 	bool is_tcp = record.ends.protocol == IPPROTO_TCP && record.ends.remote_port;
 	if (is_tcp) {
 		bpf_probe_read_kernel(&key, sizeof(key), ctx);

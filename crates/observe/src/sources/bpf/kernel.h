@@ -125,6 +125,7 @@ struct unix_sock { struct sock *peer; struct unix_address *addr; };
 struct inet_sock { u16 inet_sport; };
 struct minmax_sample { u32 v; };
 struct minmax { struct minmax_sample s[3]; };
+#define FAMILY_LOCAL 1 /* AF_UNIX */
 #define IPPROTO_TCP 6
 #define IPPROTO_UDP 17
 

@@ -133,12 +133,9 @@ INLINE u32 read_name(struct unix_sock *sk, char *to)
 
 /* The names of a local socket and of its other end tell which of them serves: an accepted socket
  * has the name of the one that listens, and who connects has none as a rule. */
-__attribute__((noinline)) int tell_names(u64 file_, u64 now, u32 tid)
+__attribute__((noinline)) int tell_socket_names(u64 sk_, u64 number, u64 now, u32 tid)
 {
-	struct file *file = (void *)file_;
-	struct inode *inode = READ(file, f_inode);
-	struct socket *socket = READ(file, private_data);
-	struct unix_sock *sk = (void *)READ(socket, sk);
+	struct unix_sock *sk = (void *)sk_;
 	struct unix_sock *peer = (void *)READ(sk, peer);
 	if (!READ(sk, addr) && !READ(peer, addr))
 		return 0;
@@ -147,11 +144,33 @@ __attribute__((noinline)) int tell_names(u64 file_, u64 now, u32 tid)
 		return 0;
 	struct head head = HEAD(K_SOCKET_NAMES, 0, tid, now);
 	record->head = head;
-	record->ino = READ(inode, i_ino);
+	record->ino = number;
 	record->own_len = read_name(sk, record->own);
 	record->peer_len = read_name(peer, record->peer);
 	ready(record, sizeof(*record));
 	return 0;
+}
+
+INLINE int tell_names(u64 file_, u64 now, u32 tid)
+{
+	struct file *file = (void *)file_;
+	struct inode *inode = READ(file, f_inode);
+	struct socket *socket = READ(file, private_data);
+	return tell_socket_names((u64)READ(socket, sk), READ(inode, i_ino), now, tid);
+}
+
+INLINE u64 inode_of(struct sock *sk)
+{
+	struct socket *socket = READ(sk, sk_socket);
+	struct file *file = READ(socket, file);
+	struct inode *inode = READ(file, f_inode);
+	return READ(inode, i_ino);
+}
+
+INLINE bool is_local(u64 key)
+{
+	struct sock_common *common = __builtin_preserve_access_index(&((struct sock *)key)->__sk_common);
+	return READ(common, skc_family) == FAMILY_LOCAL;
 }
 
 #define PIPEFS_MAGIC 0x50495045
@@ -186,13 +205,9 @@ __attribute__((noinline)) int tell_kind(u64 file_, u64 now, u32 tid)
 		u16 family = READ(common, skc_family);
 		record.head.a = OBJECT_OTHER_SOCKET;
 		record.ends.family = family;
-		if (family == 1) {
+		if (family == FAMILY_LOCAL) {
 			record.head.a = OBJECT_UNIX;
-			struct sock *peer = READ((struct unix_sock *)sk, peer);
-			struct socket *other = READ(peer, sk_socket);
-			struct file *other_file = READ(other, file);
-			struct inode *other_inode = READ(other_file, f_inode);
-			record.peer = READ(other_inode, i_ino);
+			record.peer = inode_of(READ((struct unix_sock *)sk, peer));
 		} else if (family == 2 || family == 10) {
 			record.head.a = OBJECT_NET;
 			read_ends(sk, &record.ends);

@@ -27,17 +27,90 @@ struct arrival {
 	u64 at;       /* when the first byte came in that nobody has received yet; 0: not seen */
 	u64 last;     /* when something came in last */
 	u32 receiver; /* the thread whose receiving is reported; 0: somebody has sent since */
-	u16 accepted; /* it was seen to be */
+	u8 accepted;  /* it was seen to be */
+	u8 named;     /* a local connection whose names were told */
 	u16 left_out; /* the request under way is not followed */
+	u64 number;   /* of a local connection; 0: it is none */
 };
 
 /* By the address of the socket: those on which the tree has received, and accepted ones. */
 struct { MAP_UINT(type, BPF_MAP_TYPE_LRU_HASH); MAP_UINT(max_entries, 65536); MAP_TYPE(key, u64); MAP_TYPE(value, struct arrival); } arrivals SEC(".maps");
 
+enum role { ROLE_UNKNOWN, ROLE_SERVES, ROLE_ASKS };
+
+/* A local connection as one of its ends has it. Its number is the inode of who connected: who serves
+ * has none before it accepts. */
+struct local { u64 number; u32 role; u32 pad; };
+
+/* What this end is: the one that serves has a name, and the other none. Of who has closed its end
+ * nothing can be read any more but what was noted. */
+INLINE struct local local_of(u64 key)
+{
+	struct local local = {};
+	struct unix_sock *sk = (void *)key;
+	struct sock *peer = READ(sk, peer);
+	bool serves = READ(sk, addr) != 0;
+	if (!peer || serves == (READ((struct unix_sock *)peer, addr) != 0))
+		return local;
+	local.number = inode_of(serves ? peer : (struct sock *)key);
+	if (!local.number) {
+		struct arrival *known = bpf_map_lookup_elem(&arrivals, &key);
+		local.number = known ? known->number : 0;
+	}
+	local.role = !local.number ? ROLE_UNKNOWN : serves ? ROLE_SERVES : ROLE_ASKS;
+	return local;
+}
+
+/* Both ends have the number for an address, and for a port 1, which serves, or 2. */
+INLINE void local_ends(struct local local, struct ends *ends)
+{
+	bool serves = local.role == ROLE_SERVES;
+	ends->family = FAMILY_LOCAL;
+	__builtin_memcpy(ends->local, &local.number, sizeof(local.number));
+	__builtin_memcpy(ends->remote, &local.number, sizeof(local.number));
+	ends->local_port = serves ? 1 : 2;
+	ends->remote_port = serves ? 2 : 1;
+}
+
+/* What is noted of a local connection; nothing of another one that had its place. */
+INLINE struct arrival *arrival_of(u64 key, u64 number)
+{
+	struct arrival *known = bpf_map_lookup_elem(&arrivals, &key);
+	return known && known->number == number ? known : 0;
+}
+
+/* Names of local sockets on which the tree serves, by their address: accepted sockets share that of
+ * the one that listens. */
+struct { MAP_UINT(type, BPF_MAP_TYPE_LRU_HASH); MAP_UINT(max_entries, 1024); MAP_TYPE(key, u64); MAP_TYPE(value, u32); } local_names SEC(".maps");
+u32 serves_locally = 0;
+
+/* Something has come in on a local connection, which may not have been accepted yet. */
+__attribute__((noinline)) int has_arrived_locally(u64 key)
+{
+	if (!is_local(key))
+		return 0;
+	u64 name = (u64)READ((struct unix_sock *)key, addr), now = bpf_ktime_get_ns();
+	struct local local = local_of(key);
+	struct arrival *known = arrival_of(key, local.number);
+	if (known) {
+		known->last = now;
+		if (!known->at)
+			known->at = now;
+	} else if (local.role == ROLE_SERVES && bpf_map_lookup_elem(&local_names, &name)) {
+		struct arrival first = { .at = now, .last = now, .accepted = 1, .number = local.number };
+		bpf_map_update_elem(&arrivals, &key, &first, BPF_ANY);
+	}
+	return 0;
+}
+
 /* Something has come in, on any connection of the host. */
 INLINE void has_arrived(u64 key)
 {
 	struct arrival *arrival = bpf_map_lookup_elem(&arrivals, &key);
+	if (arrival ? arrival->number != 0 : unlikely(serves_locally)) {
+		has_arrived_locally(key);
+		return;
+	}
 	if (!arrival)
 		return;
 	arrival->last = bpf_ktime_get_ns();
@@ -70,7 +143,10 @@ __attribute__((noinline)) int turns_to_left_out(struct thread *thread, u64 key, 
 	thread->at_left_out = 1;
 	struct ends_record record = { .head = HEAD(K_LEFT_OUT, 0, TID(thread, task), now) };
 	record.cpu = bpf_get_smp_processor_id();
-	read_ends((struct sock *)key, &record.ends);
+	if (is_local(key))
+		local_ends(local_of(key), &record.ends);
+	else
+		read_ends((struct sock *)key, &record.ends);
 	settle(thread, now);
 	EMIT_WITH_SLOTS(record, thread);
 	return 0;
@@ -162,8 +238,6 @@ __attribute__((noinline)) int tell_text(u32 tid, u32 bytes, u64 now)
 	return 0;
 }
 
-enum role { ROLE_UNKNOWN, ROLE_SERVES, ROLE_ASKS };
-
 int role_of(u64 key, u64 now);
 int asks_on(u64 key);
 
@@ -174,17 +248,48 @@ INLINE bool has_lower_port(struct sock *sk)
 	return READ(common, skc_num) < (u16)(remote >> 8 | remote << 8);
 }
 
+/* The names of a local connection are told once, and who serves there is noted. */
+__attribute__((noinline)) int tell_local(u64 key, u32 tid, u64 now)
+{
+	struct local local = local_of(key);
+	struct arrival *known = arrival_of(key, local.number);
+	u64 name = (u64)READ((struct unix_sock *)key, addr), client = key;
+	if (!known || known->named)
+		return 0;
+	known->named = 1;
+	if (local.role == ROLE_SERVES) {
+		bpf_map_update_elem(&local_names, &name, &tid, BPF_ANY);
+		serves_locally = 1;
+		client = (u64)READ((struct unix_sock *)key, peer);
+	}
+	return tell_socket_names(client, local.number, now, tid);
+}
+
+/* Whether bytes are left of those that came in on a TCP connection. */
+INLINE bool has_more(u64 key)
+{
+	struct tcp_sock *tcp = (void *)key;
+	return READ(tcp, rcv_nxt) != READ(tcp, copied_seq);
+}
+
 /* What came in before and was not received is received now: when that came in, and whether it is
- * to be reported. */
-__attribute__((noinline)) int is_received(struct thread *thread, u64 key, u32 bytes, u64 now)
+ * to be reported. Of a local connection what is left is not seen. */
+__attribute__((noinline)) int is_received(struct thread *thread, u64 key, u32 bytes, u64 now, u32 local)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	if (!thread)
 		return 0;
 	struct received_record record = { .head = HEAD(K_RECEIVED, 0, TID(thread, task), now), .bytes = bytes };
-	struct arrival *known = bpf_map_lookup_elem(&arrivals, &key);
-	struct tcp_sock *tcp = (void *)key;
-	bool more = READ(tcp, rcv_nxt) != READ(tcp, copied_seq), accepted = 0, begins = 1;
+	struct local of = {};
+	if (local) {
+		of = local_of(key);
+		local_ends(of, &record.ends);
+		if (of.role == ROLE_UNKNOWN)
+			return 0;
+	}
+	u32 role = of.role;
+	struct arrival *known = arrival_of(key, of.number);
+	bool more = !local && has_more(key), accepted = 0, begins = 1;
 	if (known) {
 		accepted = known->accepted;
 		record.arrived = known->at;
@@ -192,17 +297,20 @@ __attribute__((noinline)) int is_received(struct thread *thread, u64 key, u32 by
 		begins = !known->receiver;
 		/* What is left has come by then; and what comes while this is noted. */
 		known->at = more ? known->last : 0;
-		if (!more && READ(tcp, rcv_nxt) != READ(tcp, copied_seq))
+		if (!more && !local && has_more(key))
 			known->at = known->last;
 		known->receiver = record.head.tid;
 		if (goes_on)
 			return 0;
 	} else {
-		struct arrival first = { .receiver = record.head.tid };
+		struct arrival first = { .receiver = record.head.tid, .number = of.number };
 		bpf_map_update_elem(&arrivals, &key, &first, BPF_ANY);
 	}
 	thread->received_on = key;
-	u32 role = role_of(key, now);
+	if (local)
+		tell_local(key, record.head.tid, now);
+	else
+		role = role_of(key, now);
 	/* Of two ends the lower port serves, as a rule. */
 	if (role == ROLE_UNKNOWN && (accepted || has_lower_port((struct sock *)key)))
 		role = ROLE_SERVES;
@@ -219,10 +327,14 @@ __attribute__((noinline)) int is_received(struct thread *thread, u64 key, u32 by
 		if (known->left_out)
 			return turns_to_left_out(thread, key, !was_left_out, now);
 	}
+	/* That it closes is not heard: another socket may have its place then. */
+	if (local && !bytes)
+		arrives_no_more(key);
 	thread->at_left_out = 0;
 	record.cpu = bpf_get_smp_processor_id();
 	record.head.a = role == ROLE_SERVES;
-	read_ends((struct sock *)key, &record.ends);
+	if (!local)
+		read_ends((struct sock *)key, &record.ends);
 	settle(thread, now);
 	if (tells_kinds && bytes && role == ROLE_SERVES)
 		tell_text(record.head.tid, bytes, now);
@@ -265,7 +377,37 @@ int sock_recv_length(u64 *ctx)
 	struct sock *sk = (void *)key;
 	struct sock_common *common = __builtin_preserve_access_index(&sk->__sk_common);
 	u16 family = READ(common, skc_family);
-	if ((family == 2 || family == 10) && READ(sk, sk_protocol) == IPPROTO_TCP)
-		is_received(thread, key, bytes, bpf_ktime_get_ns());
+	if (family == FAMILY_LOCAL || ((family == 2 || family == 10) && READ(sk, sk_protocol) == IPPROTO_TCP))
+		is_received(thread, key, bytes, bpf_ktime_get_ns(), family == FAMILY_LOCAL);
+	return 0;
+}
+
+/* A thread of the tree has sent on a local connection. */
+__attribute__((noinline)) int is_sent_locally(struct thread *thread, u64 key, u64 now)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	if (!thread)
+		return 0;
+	struct ends_record record = { .head = HEAD(K_SEND, 0, TID(thread, task), now) };
+	u32 tid = record.head.tid;
+	struct local of = local_of(key);
+	if (of.role == ROLE_UNKNOWN)
+		return 0;
+	if (!arrival_of(key, of.number)) {
+		struct arrival first = { .number = of.number };
+		bpf_map_update_elem(&arrivals, &key, &first, BPF_ANY);
+	}
+	if (unlikely(answers_left_out(thread, tid, key)))
+		return turns_to_left_out(thread, key, 0, now);
+	if (of.role == ROLE_ASKS) {
+		u64 peer = (u64)READ((struct unix_sock *)key, peer);
+		if (arrival_of(peer, of.number))
+			asks_itself = 1;
+	}
+	tell_local(key, tid, now);
+	local_ends(of, &record.ends);
+	record.cpu = bpf_get_smp_processor_id();
+	settle(thread, now);
+	EMIT_WITH_SLOTS(record, thread);
 	return 0;
 }
