@@ -1,13 +1,17 @@
-//! Two runs beside each other: what differs in how they came about, and where the difference of
+//! Two runs or windows beside each other: what differs in how they came about, and where the difference of
 //! their walls lies. No verdict: one run has no spread.
 
 use super::rules::differences;
 use super::why::why;
 use model::compare::Difference;
-use model::compare::runs::{QuantileChange, RequestsDiff, RunComparison, RunOrigin, SCHEMA_RUN_DIFF};
+use model::compare::runs::{
+    PartChange, QuantileChange, RequestsDiff, RunComparison, RunOrigin, SCHEMA_RUN_DIFF,
+};
 use model::coverage::Extent;
 use model::recording::Ending;
+use model::requests::RequestPart;
 use model::{Ns, Run, Seen};
+use std::cmp::Reverse;
 
 /// Fewer samples tell no rate.
 const SAMPLES_MIN: u64 = 30;
@@ -27,22 +31,46 @@ pub fn compare(a: &Run, b: &Run) -> RunComparison {
 }
 
 fn requests(a: &Run, b: &Run) -> Seen<RequestsDiff> {
-    let answered = |run: &Run| {
-        let all = run.tables.requests.value().filter(|all| all.times > 0);
-        all.map(|all| ((all.unit, all.unit_of.clone()), all.times + all.left_out, all.latency))
-    };
-    let (Some((unit, of_a, a)), Some((other, of_b, b))) = (answered(a), answered(b)) else {
-        return Seen::Absent;
-    };
-    if unit != other {
+    let answered = |run: &Run| run.tables.requests.value().filter(|all| all.times > 0).cloned();
+    let (Some(a), Some(b)) = (answered(a), answered(b)) else { return Seen::Absent };
+    if (a.unit, &a.unit_of) != (b.unit, &b.unit_of) {
         return Seen::Absent;
     }
+    let (of_a, of_b) = (a.latency, b.latency);
     Seen::Value(RequestsDiff {
-        unit: unit.0,
-        times: [of_a, of_b],
-        p50: change((a.p50_ns, a.p50_range_ns), (b.p50_ns, b.p50_range_ns)),
-        p99: change((a.p99_ns, a.p99_range_ns), (b.p99_ns, b.p99_range_ns)),
+        unit: a.unit,
+        times: [&a, &b].map(|all| all.times + all.left_out),
+        p50: change((of_a.p50_ns, of_a.p50_range_ns), (of_b.p50_ns, of_b.p50_range_ns)),
+        p99: change((of_a.p99_ns, of_a.p99_range_ns), (of_b.p99_ns, of_b.p99_range_ns)),
+        parts: parts(&a.parts, b.parts),
     })
+}
+
+/// What the time of requests is spent at in both, largest difference first.
+fn parts(a: &[RequestPart], b: Vec<RequestPart>) -> Vec<PartChange> {
+    let only = |part: &RequestPart, a_ns, b_ns| PartChange {
+        at: part.at,
+        call: part.call.clone(),
+        on: part.on.clone(),
+        place: part.place.clone(),
+        a_ns,
+        b_ns,
+    };
+    let mut parts: Vec<PartChange> = b.iter().map(|part| only(part, 0, part.mean_ns)).collect();
+    for of_a in a {
+        let same = |of: &&mut PartChange| (of.at, &of.call, &of.on) == (of_a.at, &of_a.call, &of_a.on);
+        match parts.iter_mut().find(same) {
+            Some(both) => {
+                both.a_ns += of_a.mean_ns;
+                if both.place.value().is_none() {
+                    both.place = of_a.place.clone();
+                }
+            }
+            None => parts.push(only(of_a, of_a.mean_ns, 0)),
+        }
+    }
+    parts.sort_by_key(|part| Reverse(part.a_ns.abs_diff(part.b_ns)));
+    parts
 }
 
 /// The interval of a difference from those of both figures (G. Y. Zou, A. Donner, "Construction of
@@ -138,6 +166,29 @@ fn sampling_rate(run: &Run) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::requests::RequestTime;
+
+    #[test]
+    fn parts_of_both_are_matched_and_what_differs_most_is_first() {
+        let part = |at, mean_ns| RequestPart {
+            at,
+            call: Seen::Absent,
+            on: Seen::Absent,
+            place: Seen::Absent,
+            mean_ns,
+            typical_ns: 0,
+            slow_ns: 0,
+            more_ns: [0, 0],
+            without: Default::default(),
+            held: Vec::new(),
+        };
+        let a = [part(RequestTime::OnCpu, 10), part(RequestTime::Peer, 70)];
+        let b = vec![part(RequestTime::Peer, 20), part(RequestTime::Unread, 5), part(RequestTime::OnCpu, 11)];
+        let found = parts(&a, b);
+        let rows: Vec<_> = found.iter().map(|part| (part.at, part.a_ns, part.b_ns)).collect();
+        let peer = (RequestTime::Peer, 70, 20);
+        assert_eq!(rows, [peer, (RequestTime::Unread, 0, 5), (RequestTime::OnCpu, 10, 11)]);
+    }
 
     #[test]
     fn the_interval_of_a_change_is_as_wide_as_both_are_uncertain() {

@@ -14,7 +14,7 @@ use model::compare::timings::Timings;
 use model::compare::wake::Comparable;
 use model::lab::{LabRun, LabScore, SCHEMA_LAB, SCHEMA_SCORE};
 use model::ladder::SCHEMA_LADDER;
-use model::run::SCHEMA_RUN;
+use model::run::{SCHEMA_ATTACH, SCHEMA_RUN};
 use model::wake::Wakeups;
 use std::path::{Path, PathBuf};
 
@@ -58,8 +58,7 @@ fn two_of_a_kind(args: &DiffArgs, a: Unread, b: Unread, keeper: &ResultStore) ->
     if a.is::<LadderResult>() {
         return ladders(args, a.read()?, b.read()?);
     }
-    // A window is no run: what another one had in the same time says nothing.
-    if a.schema == SCHEMA_RUN {
+    if a.is::<RunOutput>() {
         let (a, b): (RunOutput, RunOutput) = (a.read()?, b.read()?);
         return write(args, &analyse::compare::runs(&a.result.run, &b.result.run));
     }
@@ -77,8 +76,8 @@ fn two_of_a_kind(args: &DiffArgs, a: Unread, b: Unread, keeper: &ResultStore) ->
     }
     bail!(
         "this version of dwell cannot compare two results of {:?}\n\
-         try: two files of dwell run --json ({SCHEMA_RUN}), of dwell ladder --json \
-         ({SCHEMA_LADDER}), of dwell compare --json ({SCHEMA_COMPARE}), of dwell lab --json \
+         try: two files of dwell run --json ({SCHEMA_RUN}), of dwell attach --json \
+         ({SCHEMA_ATTACH}), of dwell ladder --json ({SCHEMA_LADDER}), of dwell compare --json ({SCHEMA_COMPARE}), of dwell lab --json \
          ({SCHEMA_LAB}, {SCHEMA_SCORE}), or of dwell wake --json",
         a.schema
     )

@@ -40,6 +40,16 @@ fn the_rows_of_two_runs_sum_to_the_difference_of_their_walls() {
 }
 
 #[test]
+fn two_windows_are_compared_by_what_their_threads_did() {
+    let window = kept("attach-busy");
+    let page = text(&diff(&["-v", "--width", "80", utf8(&window), utf8(&window)]).stdout);
+    assert!(page.contains("The time of the threads that were active"), "{page}");
+    assert!(!page.contains("less than A") && !page.contains("dwell compare"), "{page}");
+    let output = diff(&[utf8(&window), utf8(&kept("fsync"))]);
+    assert!(text(&output.stderr).contains("they cannot be compared"));
+}
+
+#[test]
 fn what_does_not_close_or_fit_is_refused() {
     let (a, b) = (kept("fsync"), kept("page-faults"));
     let changed = fresh("changed.json");

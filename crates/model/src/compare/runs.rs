@@ -5,7 +5,8 @@
 use super::Difference;
 use super::why::Why;
 use crate::recording::Ending;
-use crate::requests::Unit;
+use crate::requests::{RequestTime, Unit};
+use crate::wait::{StackFrame, WaitCall, WaitTarget};
 use crate::{Ns, Seen};
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +29,8 @@ pub struct RunOrigin {
     pub wall_ns: Ns,
 }
 
-/// What `dwell diff --json` writes for two runs. It has no verdict: one run has no spread.
+/// What `dwell diff --json` writes for two runs, or two windows. It has no verdict: one has no
+/// spread.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunComparison {
@@ -63,6 +65,36 @@ pub struct RequestsDiff {
     pub p50: QuantileChange,
     /// 99th percentile.
     pub p99: QuantileChange,
+    /// What the time of a request is spent at, largest difference first. Both columns sum to the
+    /// mean over all requests, but for rounding.
+    #[serde(default)]
+    pub parts: Vec<PartChange>,
+}
+
+impl RequestsDiff {
+    /// The longer of both means: what a part is compared with.
+    pub fn mean_ns(&self) -> Ns {
+        let sum = |of: fn(&PartChange) -> Ns| self.parts.iter().map(of).sum();
+        Ns::max(sum(|part| part.a_ns), sum(|part| part.b_ns))
+    }
+}
+
+/// A part of the time of requests, in A and in B.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PartChange {
+    /// What it was spent at.
+    pub at: RequestTime,
+    /// The call of a wait; absent of what is none.
+    pub call: Seen<WaitCall>,
+    /// What it was for, likewise.
+    pub on: Seen<WaitTarget>,
+    /// Where in the program's own code, as far as samples tell: of B, or else of A.
+    pub place: Seen<StackFrame>,
+    /// Mean over the requests of A; 0 where they had none of it.
+    pub a_ns: Ns,
+    /// Of B, likewise.
+    pub b_ns: Ns,
 }
 
 /// A quantile of A and of B.

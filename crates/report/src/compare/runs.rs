@@ -3,9 +3,16 @@
 use super::parts::{differences, origin, signed};
 use super::why;
 use crate::Look;
+use crate::page::requests as page;
+use crate::page::words;
 use crate::paint::{GAP, Ink, Line, joined, paragraphs};
+use crate::table::{Table, figure, text};
 use crate::units::{count, duration, duration_range};
-use model::compare::runs::{QuantileChange, RunComparison, RunOrigin};
+use model::compare::runs::{PartChange, QuantileChange, RunComparison, RunOrigin};
+use model::recording::Ending;
+
+/// The part of the mean request (1 in N) from which a row is worth its line.
+const WORTH: u64 = 100;
 
 /// The page, with a newline after each line.
 pub fn terminal(diff: &RunComparison, look: Look) -> String {
@@ -14,15 +21,55 @@ pub fn terminal(diff: &RunComparison, look: Look) -> String {
 
 /// The parts of the page.
 pub(crate) fn parts(diff: &RunComparison, look: Look) -> Vec<Vec<Line>> {
+    let are_windows = [&diff.a, &diff.b].iter().all(|of| matches!(of.exit, Ending::Window(_)));
     let mut top = side("A", &diff.a, look);
     top.extend(side("B", &diff.b, look));
     let mut parts = vec![top, differences(&diff.differences, look)];
     parts.push(requests(diff, look));
-    parts.extend(why::parts(&diff.why, look));
-    let verdict = "No verdict: one run of each cannot tell a difference from chance. dwell compare measures \
-                   in alternation and can";
+    parts.push(request_parts(diff, look));
+    let verdict = match (are_windows, diff.requests.value().is_some()) {
+        (false, _) => {
+            parts.extend(why::parts(&diff.why, look));
+            "No verdict: one run of each cannot tell a difference from chance. dwell compare measures in \
+             alternation and can"
+        }
+        (true, true) => {
+            "No verdict: that another load, or another hour, did not make the difference is not known"
+        }
+        (true, false) => {
+            parts.extend(why::parts_of_windows(&diff.why, look));
+            "No verdict: windows differ by what the program had to do then"
+        }
+    };
     parts.push(paragraphs(Line::new(look), verdict, GAP));
     parts
+}
+
+/// What the time of a request is spent at in both.
+fn request_parts(diff: &RunComparison, look: Look) -> Vec<Line> {
+    let Some(of) = diff.requests.value() else { return Vec::new() };
+    let change_ns = |part: &PartChange| part.b_ns as i64 - part.a_ns as i64;
+    let worth = |part: &&PartChange| (part.a_ns.max(part.b_ns)).saturating_mul(WORTH) >= of.mean_ns();
+    let columns = vec![
+        text("", 12, 0),
+        text("", 14, 0),
+        text("", 10, 1),
+        figure("in A", 0),
+        figure("in B", 0),
+        figure("change", 0),
+    ];
+    let mut table = Table::new(look, &format!("the mean {}", of.unit.name()), columns);
+    for part in of.parts.iter().filter(worth) {
+        table.row(vec![
+            (Ink::Plain, part.place.value().map(words::located).unwrap_or_default()),
+            (page::ink(part.at), page::at(part.at).to_owned()),
+            (Ink::Plain, page::reason(&part.call, &part.on, part.at, part.place.value().is_some())),
+            (Ink::Plain, duration(part.a_ns)),
+            (Ink::Plain, duration(part.b_ns)),
+            (Ink::Plain, signed(change_ns(part))),
+        ]);
+    }
+    table.lines()
 }
 
 /// `requests  p50 413 us → 401 us, 10 to 15 us less`, and p99.
