@@ -82,7 +82,7 @@ pub fn diagnose(evidence: &Evidence<'_>) -> Diagnosis {
     let evidence = &Evidence { charges: Some(&charges), ..*evidence };
     let held = starved::of(evidence);
     let mut diagnosis = Diagnosis {
-        kinds: bound::kinds(evidence.run.bound.shares, held, evidence.run.whole_ns()),
+        kinds: bound::kinds(evidence.run.bound.shares, held, evidence.run.busy_ns()),
         mixed: bound::mixed(&evidence.run.bound),
         held_up_ns: bound::held_up_ns(evidence, held.own_ns),
         behind_own_ns: starved::behind_own_ns(evidence, held),

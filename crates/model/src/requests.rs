@@ -107,6 +107,10 @@ pub struct RequestFinding {
     pub of: SlowOrTypical,
     /// Its row in `parts`.
     pub part: usize,
+    /// How often one of the slowest requests comes to it, at least: the median of them, of whose
+    /// stretches the first 64 are told apart. 0 where none of them does, and of older results.
+    #[serde(default)]
+    pub turns: u64,
     /// What requests would take less without it, all else the same: a prediction.
     pub saves: Without,
 }

@@ -302,6 +302,12 @@ impl Run {
         self.window.as_ref().map_or(self.wall_ns, |window| window.thread_ns)
     }
 
+    /// The part of [`Self::whole_ns`] in which it did not wait for work: what the shares of
+    /// [`Self::bound`] refer to.
+    pub fn busy_ns(&self) -> Ns {
+        self.whole_ns().saturating_sub(self.time_in(State::Idle))
+    }
+
     /// Time of the account in a state; 0 where it has none.
     pub fn time_in(&self, state: State) -> Ns {
         self.account.iter().filter(|part| part.state == state).map(|part| part.ns).sum()

@@ -1,5 +1,5 @@
-//! Two runs or windows beside each other: what differs in how they came about, and where the difference of
-//! their walls lies. No verdict: one run has no spread.
+//! Two runs or windows beside each other: what differs in how they came about, and where the
+//! difference of their walls lies. No verdict: one run has no spread.
 
 use super::rules::differences;
 use super::why::why;

@@ -6,7 +6,9 @@
 
 use super::causes::Cause;
 use model::finding::CauseName;
-use model::requests::{RequestFinding, RequestPart, RequestTime, Requests, SlowOrTypical, Unit, Without};
+use model::requests::{
+    RequestFinding, RequestPart, RequestSpan, RequestTime, Requests, SlowOrTypical, Unit, Without,
+};
 use model::{Ns, Run, Seen, State};
 use std::cmp::Reverse;
 
@@ -19,6 +21,10 @@ const OF_SLOW: f64 = 0.1;
 const OF_MEDIAN: f64 = 0.2;
 /// Waking a thread takes some ten microseconds, and is in most waits: less than this is no finding.
 const LEAST_NS: Ns = 100_000;
+
+/// Who asks a peer as often for one request as this asks it one after the other: a service may need
+/// a few answers, of which each depends on the one before.
+const SERIAL: u64 = 5;
 
 /// Notes what makes the requests of a run take long.
 pub(super) fn judge(run: &mut Run) {
@@ -47,13 +53,20 @@ fn findings(all: &Requests) -> Vec<RequestFinding> {
     typical.sort_by_key(|(_, part)| part.without.p50_ns);
     let slow = slow.into_iter().map(|part| (SlowOrTypical::Slow, part));
     let typical = typical.into_iter().map(|part| (SlowOrTypical::Typical, part));
-    let finding = |(of, (part, row)): (SlowOrTypical, (usize, &RequestPart))| RequestFinding {
-        cause: cause(all, row),
-        of,
-        part,
-        saves: saves(all, row.without),
+    let finding = |(of, (part, row)): (SlowOrTypical, (usize, &RequestPart))| {
+        let turns = turns(all, row);
+        RequestFinding { cause: cause(all, row, turns), of, part, turns, saves: saves(all, row.without) }
     };
     slow.chain(typical).map(finding).collect()
+}
+
+/// How often a request comes to this part: the median of the slowest, which are kept as they went.
+fn turns(all: &Requests, part: &RequestPart) -> u64 {
+    let is_its = |span: &&RequestSpan| (span.at, &span.call, &span.on) == (part.at, &part.call, &part.on);
+    let mut turns: Vec<u64> =
+        all.slowest.iter().map(|slow| slow.spans.iter().filter(is_its).count() as u64).collect();
+    turns.sort_unstable();
+    turns.get(turns.len() / 2).copied().unwrap_or(0)
 }
 
 fn saves(all: &Requests, without: Without) -> Without {
@@ -63,9 +76,13 @@ fn saves(all: &Requests, without: Without) -> Without {
     }
 }
 
-/// The cause that such a part is a sign of. A peer's time is the peer's, and a sleep was asked for.
-fn cause(all: &Requests, part: &RequestPart) -> Seen<CauseName> {
+/// The cause that such a part is a sign of. A peer's time is the peer's, and a sleep was asked for;
+/// but who asks it again and again for one request can ask for all at once.
+fn cause(all: &Requests, part: &RequestPart, turns: u64) -> Seen<CauseName> {
     let id = match part.at {
+        RequestTime::Peer | RequestTime::Thread(State::Network | State::Pipe) if turns >= SERIAL => {
+            "serial-requests"
+        }
         RequestTime::Thread(State::Lock) => "lock-contention",
         RequestTime::Thread(State::Disk) => "disk-latency",
         RequestTime::ReleasedLate | RequestTime::Thread(State::Runqueue) => "cpu-contention",
@@ -89,7 +106,7 @@ fn cause(all: &Requests, part: &RequestPart) -> Seen<CauseName> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::requests::{Latency, RequestPart};
+    use model::requests::{Latency, SlowRequest};
 
     const MS: Ns = 1_000_000;
 
@@ -131,6 +148,35 @@ mod tests {
                 (SlowOrTypical::Typical, None, 8 * MS, 8 * MS),
             ]
         );
+    }
+
+    #[test]
+    fn who_asks_a_peer_again_and_again_for_one_request_asks_in_turn() {
+        let peer = part(RequestTime::Peer, 8 * MS, 8 * MS, (2 * MS, 92 * MS));
+        let span = |at| RequestSpan {
+            from_ns: 0,
+            ns: MS,
+            tid: Seen::Absent,
+            at,
+            call: Seen::Absent,
+            on: Seen::Absent,
+        };
+        let request = |times| SlowRequest {
+            began_ns: 0,
+            latency_ns: MS,
+            client: String::new(),
+            kind: Seen::Absent,
+            spans: (0..2 * times).map(|at| span([RequestTime::Peer, RequestTime::OnCpu][at % 2])).collect(),
+        };
+        let found = |times: [usize; 3]| {
+            let latency = Latency { p50_ns: 10 * MS, p99_ns: 100 * MS, ..Latency::default() };
+            let slowest = times.map(request).into();
+            let all = Requests { latency, parts: vec![peer.clone()], slowest, ..Requests::default() };
+            let found = findings(&all).remove(0);
+            (found.turns, found.cause.value().map(|cause| cause.id.to_string()))
+        };
+        assert_eq!(found([25, 25, 1]), (25, Some("serial-requests".to_owned())));
+        assert_eq!(found([4, 4, 25]), (4, None));
     }
 
     #[test]

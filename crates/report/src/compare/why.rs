@@ -53,8 +53,8 @@ pub(super) fn parts(why: &Why, look: Look) -> Vec<Vec<Line>> {
     parts
 }
 
-/// The same of two windows, which have no wall to be shorter: their threads' time by state, and what
-/// it was spent at.
+/// The same of two windows, which have no wall to be shorter: their threads' time by state, and
+/// what it was spent at.
 pub(super) fn parts_of_windows(why: &Why, look: Look) -> Vec<Vec<Line>> {
     let mut parts = parts(why, look);
     parts[0] = paragraphs(Line::new(look), "The time of the threads that were active, B less A", GAP);

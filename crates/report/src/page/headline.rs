@@ -149,7 +149,7 @@ fn verdict(run: &Run, diagnosis: &Diagnosis, look: Look) -> Line {
     // Other time runnable or stopped belongs to no class, so the headline names it.
     let Some(held_up_ns) = diagnosis.held_up_ns.filter(|_| !is_stopped(run)) else { return line };
     line.add(Ink::Warn, "; ")
-        .glued(Ink::Warn, &share(held_up_ns, run.whole_ns()))
+        .glued(Ink::Warn, &share(held_up_ns, run.busy_ns()))
         .add(Ink::Warn, " is waiting for a CPU, or stopped")
 }
 
@@ -169,7 +169,7 @@ pub(super) fn class(line: Line, run: &Run, diagnosis: &Diagnosis, look: Look) ->
     let lead = |line: Line, label: &str| line.add(Ink::Bold, label).add(Ink::Plain, ": ");
     if is_stopped(run) {
         return lead(line, "stopped")
-            .glued(Ink::Plain, &share(run.time_in(State::Stopped), run.whole_ns()))
+            .glued(Ink::Plain, &share(run.time_in(State::Stopped), run.busy_ns()))
             .add(Ink::Plain, of_the_whole(run))
             .add(Ink::Plain, ", by a signal, a debugger or a frozen control group");
     }
@@ -240,7 +240,7 @@ fn starved(line: Line, run: &Run, diagnosis: &Diagnosis, look: Look) -> Line {
     let Some(Starved { others_ns, throttled_ns, stolen_ns, unknown_ns }) = diagnosis.starved else {
         return line;
     };
-    let whole = run.whole_ns();
+    let whole = run.busy_ns();
     let mut line = line
         .add(Ink::Plain, "ready to run for ")
         .glued(Ink::Plain, &share(others_ns + throttled_ns + stolen_ns + unknown_ns, whole))
@@ -288,7 +288,7 @@ fn behind_own(line: Line, run: &Run, diagnosis: &Diagnosis) -> Line {
     let allowed = run.limits.value().and_then(|limits| limits.cpus_allowed.value());
     let cpus = counted(u64::from(allowed.copied().unwrap_or(run.host.cpus)), "CPU");
     line.add(Ink::Plain, "; ")
-        .glued(Ink::Plain, &share(ns, run.whole_ns()))
+        .glued(Ink::Plain, &share(ns, run.busy_ns()))
         .add(Ink::Plain, " is waiting for a CPU behind its own threads, which used ")
         .glued(Ink::Plain, &format!("{:.1} of {cpus}", queue.cpus_used))
         .add(Ink::Plain, " and needed ")

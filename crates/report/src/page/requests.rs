@@ -15,6 +15,8 @@ use model::{Ns, Reason, Run, Seen, State};
 
 /// The part of the time of slow requests, or of typical ones, from which a row is worth its line.
 const WORTH: f64 = 0.01;
+/// The cause of which it is said how often.
+const SERIAL: &str = "serial-requests";
 /// Findings on a page that fits a screen.
 const FINDINGS: usize = 2;
 /// The part of a typical call (1 in N) from which it is told that it is dwell's own.
@@ -172,8 +174,8 @@ fn spent_at(part: &KindPart) -> String {
     format!("{} {of}", at(part.at)).trim_end().to_owned()
 }
 
-/// `slow requests wait 40.1-47.8 ms more for tcp 10.0.0.7:5432: p99 about 848 us without it, not
-/// 41.5 ms`.
+/// `slow requests wait 40.1-47.8 ms more for tcp 10.0.0.7:5432, at least 25 times one after another:
+/// p99 about 848 us without it, not 41.5 ms`.
 fn finding(found: &RequestFinding, all: &Requests, look: Look) -> Vec<Line> {
     let Some(part) = all.parts.get(found.part) else { return Vec::new() };
     let more = match found.of {
@@ -188,7 +190,11 @@ fn finding(found: &RequestFinding, all: &Requests, look: Look) -> Vec<Line> {
         SlowOrTypical::Typical => ("typical", all.latency.p50_ns, part.without.p50_ns, "p50"),
     };
     let who = format!("{who} {}s", all.unit.name());
-    let line = Line::new(look).add(Ink::Bold, &format!("{who} {}", does(part, &more)));
+    let in_turn = match found.cause.value().is_some_and(|cause| cause.id == SERIAL) {
+        true => format!(", at least {} times one after another", count(found.turns)),
+        false => String::new(),
+    };
+    let line = Line::new(look).add(Ink::Bold, &format!("{who} {}{in_turn}", does(part, &more)));
     let without = match then_ns < now_ns {
         true => format!(": {name} about {} without it, not {}", duration(then_ns), duration(now_ns)),
         false => format!(": {name} is the same without it alone"),

@@ -38,8 +38,8 @@ struct { MAP_UINT(type, BPF_MAP_TYPE_LRU_HASH); MAP_UINT(max_entries, 65536); MA
 
 enum role { ROLE_UNKNOWN, ROLE_SERVES, ROLE_ASKS };
 
-/* A local connection as one of its ends has it. Its number is the inode of who connected: who serves
- * has none before it accepts. */
+/* A local connection as one of its ends has it. Its number is the inode of who connected: who
+ * serves has none before it accepts. */
 struct local { u64 number; u32 role; u32 pad; };
 
 /* What this end is: the one that serves has a name, and the other none. Of who has closed its end

@@ -52,13 +52,13 @@ pub(super) fn line(run: &Run, diagnosis: &Diagnosis, look: Look) -> Line {
     let line = match diagnosis.behind_own_ns {
         Some(ns) => line
             .add(Ink::Plain, "; waiting for a CPU behind its own threads ")
-            .glued(Ink::Plain, &share(ns, run.whole_ns())),
+            .glued(Ink::Plain, &share(ns, run.busy_ns())),
         None => line,
     };
     match diagnosis.held_up_ns.filter(|_| !headline::is_stopped(run)) {
         Some(ns) => line
             .add(Ink::Warn, "; waiting for a CPU, or stopped, ")
-            .glued(Ink::Warn, &share(ns, run.whole_ns())),
+            .glued(Ink::Warn, &share(ns, run.busy_ns())),
         None => line,
     }
 }
@@ -90,9 +90,9 @@ fn waiting(line: Line, run: &Run, diagnosis: &Diagnosis, look: Look) -> Line {
     let resource = run.bound.resource;
     let ns = run.time_in(resource);
     let line = line.add(Ink::Bold, "waiting ").add(Ink::Bold, what_for(resource)).add(Ink::Bold, " ");
-    let line = part(line, &share(ns, run.whole_ns()), run);
+    let line = part(line, &share(ns, run.busy_ns()), run);
     let all = share_of_one(run.bound.shares.waiting);
-    let line = if run.bound.shares.waiting * 0.95 > ns as f64 / run.whole_ns() as f64 {
+    let line = if run.bound.shares.waiting * 0.95 > ns as f64 / run.busy_ns() as f64 {
         line.add(Ink::Plain, " (all waiting ").glued(Ink::Plain, &all).add(Ink::Plain, ")")
     } else {
         line

@@ -117,6 +117,7 @@ pub(crate) fn served() -> Run {
             cause: Seen::Value(CauseName::new("lock-contention", "contended locks")),
             of: SlowOrTypical::Slow,
             part: 0,
+            turns: 1,
             saves: Without { p50_ns: 5 * US, p99_ns: 18_570 * US },
         }],
         kinds: vec![kind("GET /price/{n}", 369, 63), kind("GET /health", 6_000, 0)],
