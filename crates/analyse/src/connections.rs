@@ -348,7 +348,7 @@ mod tests {
         assert_eq!((accepted.local.as_str(), accepted.remote.as_str()), ("127.0.0.1:80", "127.0.0.1"));
         assert_eq!((accepted.open, accepted.connect, accepted.bytes_per_s_waited), (200, None, None));
         assert_eq!(accepted.service.as_deref(), Some("http"));
-        let turns = Turns { times: 200, total_ns: 200 * MS, max_ns: MS, at_once_ns: 0 };
+        let turns = Turns { times: 200, total_ns: 200 * MS, max_ns: MS, at_once_ns: 0, sliced_ns: 0 };
         assert_eq!((opened.turns, accepted.turns), (Some(turns), None), "a server takes no turns");
         assert_eq!(opened.opening, Some(Opening { at_once: 1, waited_ns: 0, first_turn_ns: 200 * MS }));
         assert_eq!((accepted.opening, accepted.dialogue), (None, None));
@@ -375,7 +375,7 @@ mod tests {
         connections.observe(&one, &Roles::default());
         connections.observe(&two, &Roles::default());
         let rows = connections.rows();
-        let turns = Turns { times: 2, total_ns: 15 * MS, max_ns: 10 * MS, at_once_ns: 5 * MS };
+        let turns = Turns { times: 2, total_ns: 15 * MS, max_ns: 10 * MS, at_once_ns: 5 * MS, sliced_ns: 5 * MS };
         assert_eq!((rows[0].turns, rows[0].waits), (Some(turns), 4));
         assert_eq!(rows[0].opening.map(|opening| opening.at_once), Some(2));
         let dialogue = rows[0].dialogue.expect("it was waited on");

@@ -18,6 +18,9 @@ pub(crate) struct TurnsOfOne {
     /// Blocked in the turn under way, and what of that ended while another was not answered.
     now_ns: Ns,
     now_at_once_ns: Ns,
+    /// What limits ended since something was sent last, and what of the turn was that, and answered.
+    in_vain_ns: Ns,
+    now_sliced_ns: Ns,
     first_ns: Ns,
     all: Turns,
 }
@@ -27,6 +30,7 @@ impl TurnsOfOne {
     /// before.
     pub(crate) fn sent(&mut self) -> bool {
         self.begun = true;
+        self.in_vain_ns = 0;
         if self.now_ns > 0 && !self.unanswered {
             self.close();
         }
@@ -41,12 +45,14 @@ impl TurnsOfOne {
             return false;
         }
         self.now_ns += ns;
+        self.now_sliced_ns += std::mem::take(&mut self.in_vain_ns);
         self.now_at_once_ns += if others { ns } else { 0 };
         std::mem::take(&mut self.unanswered)
     }
 
     /// A thread of the tree was blocked until its time was up: nothing came.
     pub(crate) fn waited_in_vain(&mut self, ns: Ns) {
+        self.in_vain_ns += ns;
         *(if self.begun { &mut self.now_ns } else { &mut self.before_ns }) += ns;
     }
 
@@ -70,6 +76,7 @@ impl TurnsOfOne {
             total_ns: ns,
             max_ns: ns,
             at_once_ns: std::mem::take(&mut self.now_at_once_ns),
+            sliced_ns: std::mem::take(&mut self.now_sliced_ns),
         });
     }
 
@@ -97,8 +104,23 @@ mod tests {
         assert!(!one.sent(), "answered before anyone waited");
         assert!(one.waited(30, true));
         let (turns, before_ns, first_ns, owes) = one.ended();
-        assert_eq!(turns, Turns { times: 2, total_ns: 180, max_ns: 150, at_once_ns: 30 });
+        assert_eq!(turns, Turns { times: 2, total_ns: 180, max_ns: 150, at_once_ns: 30, sliced_ns: 0 });
         assert_eq!((before_ns, first_ns, owes), (7, 150, false));
+    }
+
+    #[test]
+    fn what_limits_ended_is_sliced_if_nothing_more_was_sent_until_the_answer() {
+        let mut one = TurnsOfOne::default();
+        one.sent();
+        one.waited_in_vain(100);
+        one.waited_in_vain(100);
+        one.waited(50, false);
+        one.sent();
+        one.waited_in_vain(100);
+        one.sent();
+        one.waited(5, false);
+        let (turns, ..) = one.ended();
+        assert_eq!((turns.times, turns.total_ns, turns.sliced_ns), (2, 355, 200));
     }
 
     #[test]

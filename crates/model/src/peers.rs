@@ -101,6 +101,10 @@ pub struct Turns {
     /// What of `total_ns` ended while something sent on another connection to the same peer was not
     /// answered yet.
     pub at_once_ns: Ns,
+    /// What of `total_ns` a time limit ended before nothing but the answer came: the program waited
+    /// on without sending more.
+    #[serde(default)]
+    pub sliced_ns: Ns,
 }
 
 impl Turns {
@@ -110,6 +114,7 @@ impl Turns {
         self.total_ns += more.total_ns;
         self.max_ns = self.max_ns.max(more.max_ns);
         self.at_once_ns += more.at_once_ns;
+        self.sliced_ns += more.sliced_ns;
     }
 }
 

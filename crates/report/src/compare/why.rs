@@ -56,8 +56,20 @@ pub(super) fn parts(why: &Why, look: Look) -> Vec<Vec<Line>> {
 /// The same of two windows, which have no wall to be shorter: their threads' time by state, and
 /// what it was spent at.
 pub(super) fn parts_of_windows(why: &Why, look: Look) -> Vec<Vec<Line>> {
+    headed("The time of the threads that were active, B less A", why, look)
+}
+
+/// The same of pairs of runs that were observed beside those that were timed, which tell whether
+/// there is a difference at all.
+pub(super) fn parts_of_pairs(why: &Why, look: Look) -> Vec<Vec<Line>> {
+    let pairs = counted(u64::from(why.pairs), "observed pair");
+    let [a, b] = [why.wall.a_ns, why.wall.b_ns].map(duration);
+    headed(&format!("Where the time of {pairs} differs: {a} in A, {b} in B"), why, look)
+}
+
+fn headed(head: &str, why: &Why, look: Look) -> Vec<Vec<Line>> {
     let mut parts = parts(why, look);
-    parts[0] = paragraphs(Line::new(look), "The time of the threads that were active, B less A", GAP);
+    parts[0] = paragraphs(Line::new(look), head, GAP);
     parts
 }
 

@@ -264,7 +264,7 @@ mod tests {
         let ns = times * 10 * MS;
         let mut run = run(&[(State::Network, ns), (State::User, MS)]);
         run.waits = vec![wait(State::Network, peer(), &[waiting(100, ns)])];
-        let turns = Some(Turns { times, total_ns: ns, max_ns: 10 * MS, at_once_ns: 0 });
+        let turns = Some(Turns { times, total_ns: ns, max_ns: 10 * MS, ..Turns::default() });
         let bytes = times * 100;
         let row = connection("192.0.2.1:80");
         run.tables.connections = Seen::Value(vec![ConnectionRow {

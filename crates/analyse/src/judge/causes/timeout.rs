@@ -42,8 +42,9 @@ pub(super) static CAUSE: Cause = Cause {
                for requests do not count. A `rt_sigtimedwait` counts, since nobody waits for a \
                signal to let time pass.",
         else_it_could_be: "A program may wait in slices, to look in between whether it should stop. \
-                           Then a slow peer is the reason, and no limit; the low end is 0 if answers \
-                           came in other waits for that peer. Without BPF a peer that sleeps for a \
+                           Then a slow peer is the reason, and no limit. Of TCP that is seen, since \
+                           all that was asked was answered, and not claimed. Else the low end is 0 if \
+                           answers came in other waits for that peer. Without BPF a peer that sleeps for a \
                            round time looks the same.",
         change: "Find out why nothing came: the finding says from whom. If a name server does not \
                  answer, remove it from `/etc/resolv.conf`, or put it last. If a connection waits \
@@ -141,7 +142,7 @@ fn of_wait(evidence: &Evidence<'_>, row: usize, wait: &WaitRow) -> Option<RanOut
         "connect" => of_handshake(evidence, wait)?,
         "futex" => of_thread(evidence, wait)?,
         "rt_sigtimedwait" if evidence.tier == Tier::Bpf => of_signal(wait)?,
-        _ if (polls || WAITS.contains(&call)) && evidence.tier == Tier::Bpf => of_peer(wait)?,
+        _ if (polls || WAITS.contains(&call)) && evidence.tier == Tier::Bpf => of_peer(evidence, wait)?,
         "poll" | "ppoll" | "rt_sigtimedwait" => of_length(wait)?,
         _ => return None,
     };
@@ -171,9 +172,19 @@ fn is_name_server(on: &WaitTarget) -> bool {
     matches!(on, WaitTarget::Answer(_)) || matches!(on, WaitTarget::Udp(end) if end.port == 53)
 }
 
+/// Whether a program waits in slices for a peer that answers: after the limits it sent nothing more
+/// until the answer came. Without a limit that would have been as long.
+fn is_sliced(evidence: &Evidence<'_>, wait: &WaitRow, limits_ns: Ns) -> bool {
+    let WaitTarget::Tcp(end) = &wait.on else { return false };
+    let rows = evidence.run.tables.connections.value().map_or(&[][..], Vec::as_slice);
+    let of_peer = rows.iter().filter(|row| Endpoint::read(&row.remote) == Some(*end));
+    let sliced_ns: Ns = of_peer.filter_map(|row| row.turns.as_ref()).map(|turns| turns.sliced_ns).sum();
+    sliced_ns.saturating_mul(10) >= limits_ns.saturating_mul(9)
+}
+
 /// A timer ended waits for one peer. What came in others is no proof that it would have come in
 /// these, nor that it would not.
-fn of_peer(wait: &WaitRow) -> Option<(Limit, u64, Interval)> {
+fn of_peer(evidence: &Evidence<'_>, wait: &WaitRow) -> Option<(Limit, u64, Interval)> {
     let peer = matches!(
         wait.on,
         WaitTarget::Tcp(_)
@@ -183,6 +194,9 @@ fn of_peer(wait: &WaitRow) -> Option<(Limit, u64, Interval)> {
             | WaitTarget::Pipe(_)
     );
     let timer = wait.by.iter().find(|by| by.kind == WakerKind::Timer).filter(|_| peer)?;
+    if is_sliced(evidence, wait, timer.ns) {
+        return None;
+    }
     let others_ns = wait.total_ns.saturating_sub(timer.ns);
     let lo = if timer.times == wait.calls { wait.path_ns.saturating_sub(others_ns) } else { 0 };
     Some((Limit::Call, timer.times, Interval { lo, hi: wait.path_ns.min(timer.ns) }))
@@ -338,7 +352,7 @@ mod tests {
     use crate::judge::diagnose;
     use crate::judge::file_samples::wait;
     use crate::judge::samples::{connection, found, judged, run, saves, thread};
-    use model::peers::Lengths;
+    use model::peers::{Lengths, Turns};
     use model::run::TimedWaits;
     use model::{Diagnosis, Profile, Run, Seen};
 
@@ -376,6 +390,24 @@ mod tests {
         let mut run = of(wait(State::Network, "poll", udp(), 4, 1000 * MS, WakerKind::Timer));
         (run.waits[0].by[0].times, run.waits[0].by[0].ns) = (3, 900 * MS);
         assert_eq!(saves(found(&judge(&run), "timeout").expect("it is there")), (0, 900 * MS));
+    }
+
+    #[test]
+    fn slices_of_a_wait_for_what_came_are_no_limit() {
+        let end = "192.0.2.1:5432";
+        let tcp = WaitTarget::Tcp(Endpoint::read(end).expect("an end"));
+        let mut run = of(wait(State::Network, "poll", tcp, 60, 5000 * MS, WakerKind::Timer));
+        (run.waits[0].by[0].times, run.waits[0].by[0].ns) = (40, 4000 * MS);
+        assert!(found(&judge(&run), "timeout").is_some(), "nothing is known of the connection");
+        let with = |sliced_ns: Ns| {
+            let turns = Turns { times: 20, total_ns: 5000 * MS, sliced_ns, ..Turns::default() };
+            let of_peer = ConnectionRow { turns: Some(turns), ..connection(end) };
+            let mut run = run.clone();
+            run.tables.connections = Seen::Value(vec![of_peer]);
+            found(&judge(&run), "timeout").is_some()
+        };
+        assert!(!with(4000 * MS), "each wait went on until the answer came");
+        assert!(with(1000 * MS), "after most of the limits it sent something else");
     }
 
     #[test]

@@ -20,7 +20,7 @@ fn of_change(comparison: &Comparison, change: &CommandChange, look: Look) -> Vec
     let letter = letters(change.b as usize);
     let lead = if several { format!("why {letter}: ") } else { "why: ".to_owned() };
     let mut parts = match &change.why {
-        Seen::Value(found) => why::parts(found, look),
+        Seen::Value(found) => why::parts_of_pairs(found, look),
         Seen::Unseen(why) => vec![paragraphs(Line::new(look).add(Ink::Dim, &lead), why, GAP)],
         Seen::Absent => Vec::new(),
     };
