@@ -154,13 +154,20 @@ def accepts(port, seconds=20):
     raise RuntimeError(f"nothing listens on port {port}")
 
 
+def target(file):
+    try:
+        return os.readlink(file)
+    except OSError:
+        # It was closed meanwhile.
+        return ""
+
+
 def is_in_place(dwell):
     """Waits until dwell has its programs in the kernel: no more have come for a second."""
     had, since = 0, time.monotonic()
     while had == 0 or time.monotonic() < since + 1:
         assert dwell.poll() is None, "dwell has ended"
-        files = [os.readlink(file) for file in pathlib.Path(f"/proc/{dwell.pid}/fd").iterdir() if file.is_symlink()]
-        links = sum("bpf_link" in file or "bpf-link" in file for file in files)
+        links = sum("bpf" in target(file) and "link" in target(file) for file in pathlib.Path(f"/proc/{dwell.pid}/fd").iterdir())
         if links != had:
             had, since = links, time.monotonic()
         time.sleep(0.05)
