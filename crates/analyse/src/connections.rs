@@ -375,7 +375,8 @@ mod tests {
         connections.observe(&one, &Roles::default());
         connections.observe(&two, &Roles::default());
         let rows = connections.rows();
-        let turns = Turns { times: 2, total_ns: 15 * MS, max_ns: 10 * MS, at_once_ns: 5 * MS, sliced_ns: 5 * MS };
+        let turns =
+            Turns { times: 2, total_ns: 15 * MS, max_ns: 10 * MS, at_once_ns: 5 * MS, sliced_ns: 5 * MS };
         assert_eq!((rows[0].turns, rows[0].waits), (Some(turns), 4));
         assert_eq!(rows[0].opening.map(|opening| opening.at_once), Some(2));
         let dialogue = rows[0].dialogue.expect("it was waited on");

@@ -279,8 +279,16 @@ pub struct RequestPart {
     /// What a slow one has more than a typical one, between these: 95 % of draws (bootstrap over
     /// requests).
     pub more_ns: [i64; 2],
-    /// How long requests would have taken without it, all else the same. Requests that wait for
-    /// each other would gain more.
+    /// Mean over typical ones of what they waited for other requests that were at this part: for
+    /// the thread that they have in common, or for what a thread had meanwhile, such as a lock. It
+    /// is in other rows.
+    #[serde(default)]
+    pub awaited_typical_ns: Ns,
+    /// The same of slow ones.
+    #[serde(default)]
+    pub awaited_slow_ns: Ns,
+    /// How long requests would have taken without it, and without the wait for others that were at
+    /// it, all else the same.
     pub without: Without,
     /// Of waits that other threads of the tree ended: what those did meanwhile, most time first.
     pub held: Vec<HeldBy>,

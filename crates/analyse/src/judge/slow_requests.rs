@@ -35,13 +35,20 @@ pub(super) fn judge(run: &mut Run) {
 
 fn findings(all: &Requests) -> Vec<RequestFinding> {
     let more = |part: &RequestPart| part.slow_ns.saturating_sub(part.typical_ns);
+    let with_waits =
+        |part: &RequestPart| more(part) + part.awaited_slow_ns.saturating_sub(part.awaited_typical_ns);
     let all_more: Ns = all.parts.iter().map(more).sum();
     let parts = || all.parts.iter().enumerate().filter(|(_, part)| part.at != RequestTime::Rest);
     let slow_ns: Ns = all.parts.iter().map(|part| part.slow_ns).sum();
     let least = (OF_MORE * all_more as f64).max(OF_SLOW * slow_ns as f64).max(LEAST_NS as f64);
-    let is_more = |part: &RequestPart| part.more_ns[0] > 0 && more(part) as f64 >= least;
+    let is_more = |part: &RequestPart| part.more_ns[0] > 0 && with_waits(part) as f64 >= least;
     let mut slow: Vec<_> = parts().filter(|(_, part)| is_more(part)).collect();
-    slow.sort_by_key(|(_, part)| Reverse(more(part)));
+    // What p99 would be shortest without; where that is no part's alone, what they have most more.
+    slow.sort_by_key(|(_, part)| {
+        let saved_ns = saves(all, part.without).p99_ns;
+        let is_much = saved_ns as f64 >= OF_SLOW * all.latency.p99_ns as f64;
+        (Reverse(if is_much { saved_ns } else { 0 }), Reverse(with_waits(part)))
+    });
     let is_waited = |part: &RequestPart| {
         let gain = all.latency.p50_ns.saturating_sub(part.without.p50_ns);
         all.unit == Unit::Request
@@ -77,9 +84,12 @@ fn saves(all: &Requests, without: Without) -> Without {
 }
 
 /// The cause that such a part is a sign of. A peer's time is the peer's, and a sleep was asked for;
-/// but who asks it again and again for one request can ask for all at once.
+/// but who asks it again and again for one request can ask for all at once. Where others wait for it
+/// longer than it takes itself, that is the cause.
 fn cause(all: &Requests, part: &RequestPart, turns: u64) -> Seen<CauseName> {
-    let id = match part.at {
+    let is_awaited = part.awaited_slow_ns > part.slow_ns;
+    let at = if is_awaited && all.answered_by == 1 { RequestTime::OtherRequest } else { part.at };
+    let id = match at {
         RequestTime::Peer | RequestTime::Thread(State::Network | State::Pipe) if turns >= SERIAL => {
             "serial-requests"
         }
@@ -120,6 +130,8 @@ mod tests {
             typical_ns,
             slow_ns,
             more_ns: [slow_ns as i64 - typical_ns as i64 - 100, slow_ns as i64 - typical_ns as i64 + 100],
+            awaited_typical_ns: 0,
+            awaited_slow_ns: 0,
             without: Without { p50_ns: without.0, p99_ns: without.1 },
             held: Vec::new(),
         }
@@ -177,6 +189,18 @@ mod tests {
         };
         assert_eq!(found([25, 25, 1]), (25, Some("serial-requests".to_owned())));
         assert_eq!(found([4, 4, 25]), (4, None));
+    }
+
+    #[test]
+    fn what_brings_p99_down_most_is_told_before_what_the_slowest_have_most_of() {
+        let queued = part(RequestTime::Thread(State::Runqueue), 0, 60 * MS, (10 * MS, 80 * MS));
+        let own = part(RequestTime::OnCpu, 2 * MS, 40 * MS, (10 * MS, 20 * MS));
+        let told = of(vec![queued.clone(), own.clone()]);
+        assert_eq!((told[0].1.as_deref(), told[0].3), (Some("hot-code"), 80 * MS));
+        // Neither does alone.
+        let [mut queued, mut own] = [queued, own];
+        (queued.without.p99_ns, own.without.p99_ns) = (99 * MS, 95 * MS);
+        assert_eq!(of(vec![queued, own])[0].1.as_deref(), Some("cpu-contention"));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Requests that a server answers: who works for which, and where their time goes.
 
+mod awaited;
 mod tasks;
 
 use crate::story::{CHILD, READ, RECVFROM, ROOT, Story, by_task, ends, none, waiting_in};

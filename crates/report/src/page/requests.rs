@@ -21,7 +21,8 @@ const SERIAL: &str = "serial-requests";
 const FINDINGS: usize = 2;
 /// The part of a typical call (1 in N) from which it is told that it is dwell's own.
 const FOLLOWING: Ns = 20;
-/// The part of a wait (1 in N) from which it is told what those did who ended it.
+/// The part of a wait (1 in N) from which it is told what those did who ended it; and of a part,
+/// that others wait meanwhile.
 const HELD_WORTH: Ns = 5;
 
 /// The lines; none of a program that answered no request.
@@ -194,7 +195,14 @@ fn finding(found: &RequestFinding, all: &Requests, look: Look) -> Vec<Line> {
         true => format!(", at least {} times one after another", count(found.turns)),
         false => String::new(),
     };
-    let line = Line::new(look).add(Ink::Bold, &format!("{who} {}{in_turn}", does(part, &more)));
+    let awaited = part.awaited_slow_ns.saturating_sub(part.awaited_typical_ns);
+    let others = match found.of {
+        SlowOrTypical::Slow if awaited.saturating_mul(HELD_WORTH) >= part.slow_ns => {
+            format!(", and wait {} more for others that do", duration(awaited))
+        }
+        _ => String::new(),
+    };
+    let line = Line::new(look).add(Ink::Bold, &format!("{who} {}{in_turn}{others}", does(part, &more)));
     let without = match then_ns < now_ns {
         true => format!(": {name} about {} without it, not {}", duration(then_ns), duration(now_ns)),
         false => format!(": {name} is the same without it alone"),

@@ -441,3 +441,16 @@ fn what_names_code_of_a_jit_is_on_the_screen_that_lacks_the_names() {
     functions[0].unnamed = Some(UnnamedRow { runtime: Runtime::Node, pids: vec![77] });
     assert!(screen(&run, PLAIN).contains("node --perf-basic-prof"), "{}", screen(&run, PLAIN));
 }
+
+#[test]
+fn what_requests_wait_for_others_that_are_at_a_part_is_told_with_it() {
+    let mut run = samples::served();
+    let sentence = |run: &model::Run| {
+        let page = unwrapped(run);
+        page.lines().find(|line| line.starts_with("slow requests wait")).map(str::to_owned)
+    };
+    assert!(sentence(&run).is_some_and(|told| !told.contains("others")));
+    run.tables.requests.value_mut().expect("it has some").parts[0].awaited_slow_ns = 6_000_000;
+    let told = sentence(&run).expect("a finding");
+    assert!(told.contains("api.py:26 price takes, and wait 6.00 ms more for others that do: p99"), "{told}");
+}

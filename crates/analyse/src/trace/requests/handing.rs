@@ -99,8 +99,10 @@ impl Requests {
     pub(super) fn is_let_go_on(&mut self, slot: Slot, by: Slot, from: Ns, kind: WaitKey) {
         let (waited, by) = (&self.workers[slot], &self.workers[by]);
         let Some(Carried { request, answered: false, .. }) = &waited.carries else { return };
+        let its = by.carries.as_ref().and_then(|carried| self.open.get(&carried.request));
+        let own = its.map(|its| its.held.clone()).unwrap_or_default();
         if let Some(of) = self.open.get_mut(request) {
-            of.held_by(by, *request, part(kind), from);
+            of.held_by((by, &own), *request, part(kind), from);
         }
     }
 }

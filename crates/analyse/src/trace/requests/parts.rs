@@ -5,6 +5,7 @@ use super::ledger::{Part, Wait, wait};
 use super::request::Kept;
 use crate::account::{NOBODY, Verdicts};
 use crate::code::Code;
+use crate::keys::ReasonKey;
 use crate::names::Names;
 use model::requests::{HeldBy, KindPart, RequestPart, RequestTime, Without};
 use model::wait::{StackFrame, WaitTarget};
@@ -36,6 +37,8 @@ type Groups = [Range<usize>; 2];
 struct Row {
     /// The time of each request that has some.
     each: Vec<(usize, Ns)>,
+    /// What each waited for other requests that were at it.
+    awaited: Vec<(usize, Ns)>,
     total_ns: u128,
     /// Stacks that were taken in slow ones; in all, where none were.
     nodes: [Nodes; 2],
@@ -61,7 +64,10 @@ pub(super) fn parts(all: &[Kept], groups: Groups, names: &Names, code: &Code) ->
                 *row.nodes[usize::from(!slow.contains(&at))].entry(*node).or_default() += ns;
             }
         }
-        for held in kept.held.iter().filter(|_| slow.contains(&at)) {
+    }
+    awaited(&mut rows, all);
+    for kept in &all[slow.clone()] {
+        for held in &kept.held {
             if let Some(row) = rows.get_mut(&held.wait) {
                 let (ns, nodes) = row.held.entry(held.by).or_default();
                 *ns += held.ns;
@@ -72,8 +78,8 @@ pub(super) fn parts(all: &[Kept], groups: Groups, names: &Names, code: &Code) ->
     let rows = together(named(rows, names, code));
     let each: Vec<&[(usize, Ns)]> = rows.iter().map(|(_, row)| row.each.as_slice()).collect();
     let more = draws(&each, &groups);
-    let mean = |row: &Row, group: &Range<usize>| {
-        let of_group = row.each.iter().filter(|(at, _)| group.contains(at));
+    let mean = |each: &[(usize, Ns)], group: &Range<usize>| {
+        let of_group = each.iter().filter(|(at, _)| group.contains(at));
         let sum: u128 = of_group.map(|(_, ns)| u128::from(*ns)).sum();
         sum.checked_div(group.len() as u128).unwrap_or(0) as Ns
     };
@@ -85,11 +91,13 @@ pub(super) fn parts(all: &[Kept], groups: Groups, names: &Names, code: &Code) ->
             call: call.clone(),
             on: on.clone(),
             place: place.clone(),
-            mean_ns: mean(row, &(0..all.len())),
-            typical_ns: mean(row, &groups[0]),
-            slow_ns: mean(row, &groups[1]),
+            mean_ns: mean(&row.each, &(0..all.len())),
+            typical_ns: mean(&row.each, &groups[0]),
+            slow_ns: mean(&row.each, &groups[1]),
             more_ns,
-            without: without(all, &row.each),
+            awaited_typical_ns: mean(&row.awaited, &groups[0]),
+            awaited_slow_ns: mean(&row.awaited, &groups[1]),
+            without: without(all, row),
             held: held_by(row, slow.len(), names, code),
         })
         .collect();
@@ -98,6 +106,31 @@ pub(super) fn parts(all: &[Kept], groups: Groups, names: &Names, code: &Code) ->
         (Reverse(more), Reverse(part.mean_ns), part.at)
     });
     parts
+}
+
+/// Adds to each row what requests waited for others that were at that: they were at it with the
+/// thread that both needed, or while they had what the other waited for.
+fn awaited(rows: &mut FxHashMap<Part, Row>, all: &[Kept]) {
+    let is_wait = |part: &&Part| matches!((part.0, part.1), (RequestTime::Thread(_), ReasonKey::Wait(..)));
+    let waits: FxHashMap<ReasonKey, Part> = rows.keys().filter(is_wait).map(|part| (part.1, *part)).collect();
+    // What another request had as its own.
+    let own = |part: Part| match part {
+        (RequestTime::OtherRequest, ReasonKey::None) => Some((RequestTime::OnCpu, ReasonKey::None)),
+        (RequestTime::OtherRequest, reason) => waits.get(&reason).copied(),
+        part => Some(part),
+    };
+    for (at, kept) in all.iter().enumerate() {
+        let of_thread = kept.parts.iter().filter(|(part, _)| part.0 == RequestTime::OtherRequest);
+        let of_holder = kept.held.iter().filter_map(|held| {
+            let waited = kept.parts.iter().find(|(part, _)| *part == held.wait);
+            waited.map(|(_, ns)| (held.by, held.ns.min(*ns)))
+        });
+        for (part, ns) in of_thread.copied().chain(of_holder) {
+            if let Some(row) = own(part).and_then(|part| rows.get_mut(&part)) {
+                row.awaited.push((at, ns));
+            }
+        }
+    }
 }
 
 /// What a part turned out to be: a lock is one also where the wait has a time limit, and is tried
@@ -185,6 +218,7 @@ fn together(mut rows: Vec<(Named, Row)>) -> Vec<(Named, Row)> {
 impl Row {
     fn add(&mut self, more: Row) {
         self.each.extend(more.each);
+        self.awaited.extend(more.awaited);
         self.total_ns += more.total_ns;
         for (nodes, more) in self.nodes.iter_mut().zip(more.nodes) {
             more.into_iter().for_each(|(node, ns)| *nodes.entry(node).or_default() += ns);
@@ -227,10 +261,11 @@ fn held_by(row: &Row, slow: usize, names: &Names, code: &Code) -> Vec<HeldBy> {
     rows
 }
 
-/// How long requests would have taken without this part of their time.
-fn without(all: &[Kept], each: &[(usize, Ns)]) -> Without {
+/// How long requests would have taken without this part of their time, and without the wait for
+/// others that were at it.
+fn without(all: &[Kept], row: &Row) -> Without {
     let mut times: Vec<Ns> = all.iter().map(|kept| kept.ns).collect();
-    for (at, ns) in each {
+    for (at, ns) in row.each.iter().chain(&row.awaited) {
         times[*at] = times[*at].saturating_sub(*ns);
     }
     let mut at = |share: f64| {

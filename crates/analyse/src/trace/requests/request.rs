@@ -106,8 +106,15 @@ impl Request {
     }
 
     /// A wait of it, or time with no thread at it, has lasted since then and was ended by this
-    /// thread: what that did meanwhile.
-    pub(super) fn held_by(&mut self, by: &Worker, request: RequestId, wait: Part, since: Ns) {
+    /// thread: what that did meanwhile. Where that waited itself for what another had (`own`: by
+    /// whom the waits of its request were ended), it is what the other did.
+    pub(super) fn held_by(
+        &mut self,
+        (by, own): (&Worker, &[Held]),
+        request: RequestId,
+        wait: Part,
+        since: Ns,
+    ) {
         let mut from = since;
         by.history.since((since, None), request, wait, |to, did| {
             let ns = to.saturating_sub(from);
@@ -115,17 +122,30 @@ impl Request {
             if ns == 0 || did == wait {
                 return;
             }
-            let stacks = by.stacks.iter().filter(|(at, of, ..)| *at > since && of.1 == did.1);
-            let node = stacks.max_by_key(|(.., ns)| *ns).map(|(_, _, node, _)| *node);
-            let known = self.held.iter().position(|held| (held.wait, held.by) == (wait, did));
-            let at = known.unwrap_or(self.held.len());
-            if known.is_none() && at < HELD {
-                self.held.push(Held { wait, by: did, ns: 0, node });
+            let is_same = |held: &&Held| did.0 == RequestTime::OtherRequest && held.wait.1 == did.1;
+            let all: Ns = own.iter().filter(is_same).map(|held| held.ns).sum();
+            if all == 0 {
+                let stacks = by.stacks.iter().filter(|(at, of, ..)| *at > since && of.1 == did.1);
+                let node = stacks.max_by_key(|(.., ns)| *ns).map(|(_, _, node, _)| *node);
+                return self.is_held(Held { wait, by: did, ns, node });
             }
-            if let Some(held) = self.held.get_mut(at) {
-                held.ns = held.ns.saturating_add(ns);
-                held.node = held.node.or(node);
+            for held in own.iter().filter(is_same) {
+                let ns = (u128::from(ns) * u128::from(held.ns) / u128::from(all)) as Ns;
+                self.is_held(Held { wait, ns, ..*held });
             }
         });
+    }
+
+    fn is_held(&mut self, held: Held) {
+        let is_known = |known: &Held| (known.wait, known.by) == (held.wait, held.by);
+        match self.held.iter().position(is_known) {
+            Some(at) => {
+                let known = &mut self.held[at];
+                known.ns = known.ns.saturating_add(held.ns);
+                known.node = known.node.or(held.node);
+            }
+            None if self.held.len() < HELD => self.held.push(held),
+            None => {}
+        }
     }
 }

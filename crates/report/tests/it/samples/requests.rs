@@ -32,6 +32,8 @@ pub(crate) fn served() -> Run {
         typical_ns: 0,
         slow_ns: 0,
         more_ns: [0, 0],
+        awaited_typical_ns: 0,
+        awaited_slow_ns: 0,
         without: Without { p50_ns: 400 * US, p99_ns: 22_000 * US },
         held: Vec::new(),
     };
