@@ -48,8 +48,9 @@ cargo xtask bench|attack|truth|corpus|score …
   corpus --host WORD [--busy] [--again] [--dwell FILE] [CASE…]
                                      records the cases of corpus/ that have no recording of this host,
                                      and measures what their changes save (root)
-  score [--bless] [CASE…]            how right dwell is about the recordings of corpus/; fails where it
-                                     is worse than corpus/score.txt, which --bless writes
+  score [--bless] [--misses] [CASE…] how right dwell is about the recordings of corpus/; fails where it
+                                     is worse than corpus/score.txt, which --bless writes; --misses says
+                                     instead what stood first where that is wrong, and why
 ";
 
 fn main() -> ExitCode {

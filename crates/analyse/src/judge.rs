@@ -94,6 +94,7 @@ pub fn diagnose(evidence: &Evidence<'_>) -> Diagnosis {
         limits: group_limits::of(evidence),
         doubts: doubts::of(evidence),
         findings: Vec::new(),
+        either: false,
         base_rate: None,
         explained: Seen::Absent,
         probed: None,
@@ -113,7 +114,10 @@ pub fn diagnose(evidence: &Evidence<'_>) -> Diagnosis {
     }
     let (mut findings, mut little) = rank::ranked(evidence, found);
     diagnosis.explained = explained::of(evidence, &findings);
-    while let Some(why) = explained::outweighed(evidence.run, diagnosis.explained.value(), &findings) {
+    // What a server waits for is work.
+    while diagnosis.serves_at.is_none()
+        && let Some(why) = explained::outweighed(evidence.run, diagnosis.explained.value(), &findings)
+    {
         let cause = findings.remove(0).cause;
         if !findings.iter().any(|other| other.cause == cause) {
             little.push((cause, why));
@@ -121,6 +125,7 @@ pub fn diagnose(evidence: &Evidence<'_>) -> Diagnosis {
         diagnosis.explained = explained::of(evidence, &findings);
     }
     rank::share(evidence, &mut findings);
+    diagnosis.either = rank::either(evidence, &findings);
     diagnosis.base_rate = rank::base_rate(evidence, &findings);
     diagnosis.findings = findings;
     diagnosis.ruled_out.extend(little);

@@ -78,6 +78,7 @@ fn older(
     let rows = |rows: Seen<Vec<RuledOutRow>>| rows.value().cloned().unwrap_or_default();
     Diagnosis {
         findings: findings.iter().map(|row| finding(row, whole_ns)).collect(),
+        either: false,
         base_rate: None,
         ruled_out: rows(ruled_out)
             .into_iter()

@@ -48,6 +48,10 @@ pub struct Diagnosis {
     /// Causes that it shows; what saves most comes first. A cause that another one explains is
     /// named there only.
     pub findings: Vec<Finding>,
+    /// Whether the first two findings are about as likely to save most: what is known of measured
+    /// programs does not tell their order.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub either: bool,
     /// What was saved of other programs of which nothing was found, where nothing is found of this
     /// one. None of a window, and in older results.
     #[serde(default)]
@@ -107,6 +111,7 @@ impl Diagnosis {
         causes.chain(others).all(CauseName::is_sound)
             && self.findings.iter().all(|finding| fits(&finding.place))
             && self.findings.iter().enumerate().all(shared)
+            && (!self.either || self.findings.len() > 1)
             && run.tables.requests.value().is_none_or(Requests::is_sound)
             && self.explained.value().is_none_or(explains)
             && self.probed.as_ref().is_none_or(|(at, _)| *at < self.findings.len())

@@ -41,6 +41,8 @@ struct Judged {
     saving: Option<Saving>,
     /// Its findings, with what is true of them.
     changes: Vec<MeasuredChange>,
+    /// Where the first finding is wrong: what stood in its place, and what became of the cause.
+    miss: Option<String>,
 }
 
 /// A saving that was measured, and what was predicted; nothing is saved of a healthy program.
@@ -91,7 +93,7 @@ impl Outcome {
 
 /// The verb.
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
-    let (mut bless, mut learn, mut draws, mut names) = (false, false, None, Vec::new());
+    let (mut bless, mut learn, mut misses, mut draws, mut names) = (false, false, false, None, Vec::new());
     let mut arguments = arguments.iter();
     while let Some(argument) = arguments.next() {
         match *argument {
@@ -101,6 +103,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
             }
             "--bless" => bless = true,
             "--learn" => learn = true,
+            "--misses" => misses = true,
             option if option.starts_with("--") => bail!("no option {option}"),
             name => names.push(name),
         }
@@ -118,6 +121,10 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     }
     let all = judged(&cases, &names)?;
     ensure!(!all.is_empty(), "no recording of {names:?} in the corpus");
+    if misses {
+        all.iter().filter_map(|one| one.miss.as_ref()).for_each(|miss| println!("{miss}"));
+        return Ok(());
+    }
     print!("{}\n{}", table(&all), totals(&cases, &all));
     if bless && names.is_empty() {
         fs::write(committed(), table(&all))?;
@@ -196,6 +203,7 @@ fn judge(case: &Case, condition: &Condition, measured: &MeasuredChanges, result:
     let predicted_of =
         |row: &FindingRow| row.saving_ns.value().filter(|_| row.saves_wall()).map(|ns| parts(*ns));
     Judged {
+        miss: (!right).then(|| miss(case, condition, result)),
         changes: changes(case, condition, &claims, result),
         case: case.name.clone(),
         condition: condition.file().trim_end_matches(".dwell").to_owned(),
@@ -221,6 +229,33 @@ fn judge(case: &Case, condition: &Condition, measured: &MeasuredChanges, result:
             }
         }),
     }
+}
+
+/// All findings in their order, with how likely each is, its part of the wall clock and what it is
+/// expected to save of it; then why what is accepted was not found.
+fn miss(case: &Case, condition: &Condition, result: &RunResult) -> String {
+    let words = report::in_words(result);
+    let wall = result.run.wall_ns.max(1) as f64;
+    let facts = &case.facts;
+    let name = format!("{} {}", case.name, condition.file().trim_end_matches(".dwell"));
+    let mut text = format!("{name} ({}, {}): {}\n", facts.family, facts.language, facts.causes.join(", "));
+    for (row, finding) in words.findings.iter().zip(&result.diagnosis.findings) {
+        let saving = finding.saving.value();
+        let part = |ns: u64| format!("{:.2}", ns as f64 / wall);
+        let allowed = saving.map_or_else(|| "-".to_owned(), |saving| part(saving.structure().hi));
+        let expected = saving.map_or_else(|| "-".to_owned(), |saving| part(saving.expected_ns()));
+        let belief = finding.belief.unwrap_or_default();
+        let _ = writeln!(
+            text,
+            "  {} ({}): likely {belief:.2}, allowed {allowed}, expected {expected}; {}",
+            row.cause, row.known, row.place
+        );
+    }
+    let all = words.ruled_out.iter().chain(&words.not_looked_for);
+    for row in all.filter(|row| facts.causes.contains(&row.cause)) {
+        let _ = writeln!(text, "  not {}: {}", row.cause, row.why);
+    }
+    text
 }
 
 /// What can be learnt of each claim, or of there being none. A second cause that is there as well
@@ -445,6 +480,7 @@ mod tests {
             right,
             place: None,
             changes: Vec::new(),
+            miss: None,
             outcome: Outcome::of(None, right, false),
             saving: Some(Saving {
                 saved: 0.5,

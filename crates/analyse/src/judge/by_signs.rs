@@ -21,11 +21,10 @@ use model::sentence::Piece::{Count, Name, Ns as Time, Share};
 use model::wait::{SyscallName, WaitTarget};
 use model::{Ns, Seen, Sentence, State, say};
 
-/// Waits that are a twentieth of the whole are worth a finding, and calls of a kind that take a
-/// tenth of it. Of the kernel's other work, as of page faults, any program has a part while it
-/// starts and grows: what is less than a quarter bounds none.
-const WAITS_MIN: f64 = 0.05;
-const CALLS_MIN: f64 = 0.10;
+/// Waits and calls of a kind that are a twentieth of the whole are worth a finding, as any change
+/// is that saves this much. Of the kernel's other work, as of page faults, any program has a part
+/// while it starts and grows: what is less than a quarter bounds none.
+const SEEN_MIN: f64 = 0.05;
 const WORK_MIN: f64 = 0.25;
 /// Fewer samples say nothing.
 const SAMPLES_MIN: u64 = 10;
@@ -46,9 +45,8 @@ pub(super) fn found(
     let seen = signs.filter_map(|sign| Some((sign, seen(evidence, &sign.by)?)));
     let (sign, seen) = seen.max_by_key(|(_, seen)| seen.ns)?;
     let least = match sign.by {
-        By::Waits(..) | By::WaitsWhere(..) | By::Shown(_) => WAITS_MIN,
-        By::Calls(..) => CALLS_MIN,
         By::Functions(..) => WORK_MIN,
+        By::Waits(..) | By::WaitsWhere(..) | By::Shown(_) | By::Calls(..) => SEEN_MIN,
     };
     if seen.ns == 0 || (seen.ns as f64) < least * evidence.run.whole_ns() as f64 {
         return None;
@@ -157,14 +155,19 @@ fn target(on: &WaitTarget) -> Option<Sentence> {
     Some(say!("most of them for ", Name(name)))
 }
 
-/// Samples on a CPU that are in these, of all; none where they are few.
+/// Samples on a CPU that are in these, of all.
 struct Part {
     samples: Amount,
     all: Amount,
 }
 
 impl Part {
+    /// None where they are few.
     fn of(evidence: &Evidence<'_>, is_in: impl Fn(&Weight) -> bool) -> Option<Self> {
+        Some(Self::any(evidence, is_in)).filter(|part| part.samples.samples >= SAMPLES_MIN)
+    }
+
+    fn any(evidence: &Evidence<'_>, is_in: impl Fn(&Weight) -> bool) -> Self {
         let (mut samples, mut all) = (Amount::default(), Amount::default());
         for weight in evidence.profile.weights.iter().filter(|weight| is_on_cpu(weight)) {
             all.add(weight);
@@ -172,7 +175,7 @@ impl Part {
                 samples.add(weight);
             }
         }
-        (samples.samples >= SAMPLES_MIN).then_some(Self { samples, all })
+        Self { samples, all }
     }
 
     /// The share of CPU time, and how much that is.
@@ -205,8 +208,8 @@ fn of_calls(evidence: &Evidence<'_>, names: &[&'static str], needed: &[&str]) ->
     let in_calls = InCalls::new(evidence.profile, &calls);
     let part = Part::of(evidence, |weight| in_calls.holds(weight))?;
     let needed =
-        Part::of(evidence, |weight| in_calls.holds(weight) && has_function(evidence, weight, needed));
-    if needed.map_or(0.0, |needed| needed.samples.ns / part.samples.ns.max(1.0)) > NEEDED_MAX {
+        Part::any(evidence, |weight| in_calls.holds(weight) && has_function(evidence, weight, needed));
+    if needed.samples.ns > part.samples.ns * NEEDED_MAX {
         return None;
     }
     let leading = calls.iter().filter_map(|call| {

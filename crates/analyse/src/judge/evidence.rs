@@ -3,9 +3,10 @@
 use super::measured::MeasuredChanges;
 use super::own_code::{self, Charge};
 use model::finding::Finding;
+use model::profile::{Frame, Weight};
 use model::recording::Tier;
 use model::syscall_rows::CallRow;
-use model::{Ns, Prediction, Profile, Run, Seen, State};
+use model::{Ns, Pid, Prediction, Profile, Run, Seen, State};
 
 /// Time without a CPU is worth a word from this part of the account on.
 const NOTABLE_PART: u128 = 10;
@@ -47,6 +48,14 @@ impl<'a> Evidence<'a> {
         let known = self.charges.map(|charges| charges.iter().copied());
         let found = known.is_none().then(|| own_code::charges(self.profile));
         known.into_iter().flatten().chain(found.into_iter().flatten())
+    }
+
+    /// Whether a sample of the process has such a function.
+    pub(super) fn runs(&self, pid: Pid, is_of: impl Fn(&Frame) -> bool) -> bool {
+        let profile = self.profile;
+        let of_it =
+            |weight: &&Weight| profile.threads.get(weight.thread as usize).is_some_and(|of| of.pid == pid);
+        profile.weights.iter().filter(of_it).any(|weight| own_code::frames(profile, weight).any(&is_of))
     }
 
     /// The rows of calls with these names, by their places in the table.

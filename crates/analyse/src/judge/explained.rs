@@ -57,7 +57,8 @@ pub(super) fn of(evidence: &Evidence<'_>, findings: &[Finding]) -> Seen<Explanat
 
 /// Why the first finding is not what bounds the program: waits of one kind that nothing explains
 /// are more than twice as long as what it saves at most. Those at its own place are what it leaves,
-/// waits for a CPU go with whatever computes, and of a lock the path has what its holder did.
+/// waits for a CPU go with whatever computes, and those for another thread are for what that one
+/// does, which the finding may be about.
 pub(super) fn outweighed(
     run: &Run,
     explanation: Option<&Explanation>,
@@ -74,7 +75,7 @@ pub(super) fn outweighed(
         run.path.iter().filter(is).any(|step| names(run, first.place, step))
     };
     let waits = explanation?.rows().iter().filter(|row| match &row.by {
-        ExplainedBy::NotJudged { state: State::Runqueue | State::Idle, .. } => false,
+        ExplainedBy::NotJudged { state: State::Runqueue | State::Idle | State::Lock, .. } => false,
         ExplainedBy::NotJudged { waits, .. } => !waits.as_ref().is_some_and(is_there),
         ExplainedBy::Finding(_) | ExplainedBy::OwnWork(_) => false,
     });

@@ -9,7 +9,8 @@
 //! that is not the program's own computing, since with an operation goes what the kernel does for
 //! it, what it waits for and the code around it. Where the two agree, savings lay close to them;
 //! where they differ, anywhere between. So a saving is measured from the middle of the two, in
-//! their distance. These residuals of all causes together are one distribution.
+//! their distance. The residuals of a cause are its distribution, with those of all other causes
+//! together as if they were of two more families.
 //!
 //! A finding may be wrong. With what is left of the likelihood that a cause is the one to change
 //! where it stands first, its interval is that of all programs, whatever was said of them, those
@@ -33,7 +34,8 @@ const BELOW: f64 = 0.1;
 /// What the two ways to know a saving differ by at least, in parts of the wall clock: neither is
 /// known better.
 const APART: f64 = 0.2;
-/// A cause is taken as found in this many families more, right in as many of them as causes are.
+/// A cause is taken as found in this many families more, right in as many of them as causes are,
+/// where savings lay as those of other causes did.
 const PRIOR_FAMILIES: f64 = 2.0;
 /// In a base rate a program of which the same was said counts for itself and this many others.
 const ALIKE: f64 = 3.0;
@@ -90,8 +92,9 @@ pub struct MeasuredChanges {
     causes: BTreeMap<(String, SavingBasis), OfCause>,
     /// How likely any cause is the one to change where it stands first.
     right: f64,
-    /// Where savings lay, from the middle of what may go, in the distance of its two ends.
-    residuals: Vec<Weighed>,
+    /// Where savings lay, from the middle of what may go, in the distance of its two ends, with
+    /// the cause.
+    residuals: Vec<(String, Weighed)>,
     /// What was saved of each program, with the cause that was said first.
     saved: Vec<(String, Weighed)>,
 }
@@ -102,6 +105,8 @@ struct OfCause {
     belief: f64,
     /// The same where it stands first and there is something to change.
     first: f64,
+    /// Families in which it was found.
+    found: f64,
     /// Families of which it was said first whose change was measured.
     families: u64,
 }
@@ -158,6 +163,7 @@ impl MeasuredChanges {
             let measured = its().filter(slow_first).filter(|one| one.saved.is_some());
             let of = OfCause {
                 belief: shrunk(rights(&mut its()), 0.5),
+                found: rights(&mut its()).1,
                 first: shrunk(rights(&mut its().filter(slow_first)), any),
                 families: measured.map(|one| &*one.family).collect::<BTreeSet<_>>().len() as u64,
             };
@@ -165,9 +171,10 @@ impl MeasuredChanges {
         };
         let causes = keys.into_iter().map(of_cause).collect();
         let residuals = all.iter().filter_map(|one| Some((one, residual(one)?)));
-        let residuals = weighed(residuals).into_iter().map(|(_, value)| value).collect();
+        let named = |(one, value): (&MeasuredChange, Weighed)| (one.cause.clone(), value);
+        let residuals = weighed(residuals).into_iter().map(named).collect();
         let first = all.iter().filter(|one| one.first).filter_map(|one| Some((one, one.saved?)));
-        let saved = weighed(first).into_iter().map(|(one, value)| (one.cause.clone(), value)).collect();
+        let saved = weighed(first).into_iter().map(named).collect();
         Self { causes, right: any, residuals, saved, all }
     }
 
@@ -195,6 +202,13 @@ impl MeasuredChanges {
         self.of_cause(cause, known).map_or(0.5, |of| of.belief)
     }
 
+    /// The standard error of that: it is a proportion of this many families.
+    pub(super) fn belief_error(&self, cause: &str, known: SavingBasis) -> f64 {
+        let families = self.of_cause(cause, known).map_or(0.0, |of| of.found) + PRIOR_FAMILIES;
+        let belief = self.belief(cause, known);
+        (belief * (1.0 - belief) / (families + 1.0)).sqrt()
+    }
+
     fn of_cause(&self, cause: &str, known: SavingBasis) -> Option<OfCause> {
         self.causes.get(&(cause.to_owned(), known)).copied()
     }
@@ -214,12 +228,20 @@ impl MeasuredChanges {
             Allowed { place: structure.hi as f64 / whole, beside_own: beside_own_ns as f64 / whole };
         let right = of.map_or(self.right, |of| of.first);
         let mut spread = Vec::new();
-        add(&mut spread, right, self.residuals.iter().map(|(at, weight)| (allowed.saved_at(*at), *weight)));
+        add(&mut spread, right, self.residuals_of(cause).map(|(at, weight)| (allowed.saved_at(at), weight)));
         add(&mut spread, 1.0 - right, self.base(cause));
         let families = of.map_or(0, |of| of.families);
         let (ns, expected_ns) =
             summed(spread, whole_ns).unwrap_or((structure, structure.lo.midpoint(structure.hi)));
         (ns, Learnt { structure, beside_own_ns, expected_ns, families })
+    }
+
+    /// Where savings of a cause lay, and those of other causes.
+    fn residuals_of<'a>(&'a self, cause: &'a str) -> impl Iterator<Item = Weighed> + Clone + 'a {
+        let others = self.residuals.iter().filter(|(of, _)| of != cause);
+        let each = PRIOR_FAMILIES / others.map(|(_, (_, weight))| weight).sum::<f64>();
+        let weight = move |of: &str| if of == cause { 1.0 } else { each };
+        self.residuals.iter().map(move |(of, (at, one))| (*at, one * weight(of)))
     }
 
     /// What was saved of all programs, more of those of which the same was said first.
@@ -367,6 +389,24 @@ mod tests {
     fn said(of: &MeasuredChanges, cause: &str, place: Ns, beside_own: Ns) -> (Ns, Ns) {
         let ns = of.saving((cause, COUNTED), Interval { lo: 0, hi: place }, beside_own, 1000).0;
         (ns.lo, ns.hi)
+    }
+
+    #[test]
+    fn all_other_causes_weigh_as_two_families_beside_those_of_a_cause() {
+        let one = |cause: &str, family: usize| MeasuredChange {
+            cause: cause.to_owned(),
+            known: SavingBasis::Counted,
+            family: format!("{cause}{family}"),
+            first: true,
+            truth: Truth::Right,
+            allowed: Some(ALLOWED),
+            saved: Some(0.3),
+        };
+        let all = (0..6).map(|family| one("a", family)).chain((0..9).map(|family| one("b", family)));
+        let measured = MeasuredChanges::of(all.collect());
+        let sum = |of: &str| measured.residuals_of(of).map(|(_, weight)| weight).sum::<f64>();
+        assert!((sum("a") - 8.0).abs() < 1e-9 && (sum("b") - 11.0).abs() < 1e-9);
+        assert!((sum("c") - 2.0).abs() < 1e-9);
     }
 
     #[test]

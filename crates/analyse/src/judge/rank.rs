@@ -5,10 +5,12 @@
 //! was found is named there, and does not stand for itself: what both save is the same time. What
 //! is expected to save most comes first: how likely the cause is, times the mean of what it saves,
 //! both by what changes of other programs were measured to save. Of a whole run what saves no wall
-//! clock, but CPU time only, comes last.
+//! clock, but CPU time only, comes after that. Own code comes last: any program that computes has
+//! it, so it is what there is to change where nothing names a mistake.
 
 use super::causes::Cause;
 use super::evidence::{Evidence, WORTH_PART};
+use crate::lab::OF_CODE;
 use model::coverage::Interval;
 use model::finding::{BaseRate, CauseName, Finding, Learnt, SavedTime, Saving, SavingBasis, Shared};
 use model::sentence::Piece::{Ns as Time, NsBetween};
@@ -39,7 +41,8 @@ pub(super) fn ranked(
         learn(evidence, finding);
     }
     worth.sort_by_cached_key(|finding| {
-        (saves_cpu_only(evidence, finding), Reverse(expected_ns(evidence, finding)))
+        let is_own_code = finding.cause.id == OF_CODE;
+        (is_own_code, saves_cpu_only(evidence, finding), Reverse(expected_ns(evidence, finding)))
     });
     (explained(specific_first(worth)), ruled_out)
 }
@@ -48,7 +51,7 @@ pub(super) fn ranked(
 /// is or more. Own code is no answer, and nor is who has the CPUs.
 fn specific_first(mut findings: Vec<Finding>) -> Vec<Finding> {
     let counts_all = |of: &Finding| matches!(&*of.cause.id, "process-spawning" | "single-thread");
-    let names_none = |of: &Finding| counts_all(of) || matches!(&*of.cause.id, "hot-code" | "cpu-contention");
+    let names_none = |of: &Finding| counts_all(of) || matches!(&*of.cause.id, OF_CODE | "cpu-contention");
     for at in (0..findings.len()).rev().filter(|at| counts_all(&findings[*at])).collect::<Vec<_>>() {
         let half_of_it = |of: &Finding| !names_none(of) && saves(of).1 * 2 >= saves(&findings[at]).1;
         if let Some(behind) = findings[at..].iter().rposition(half_of_it) {
@@ -56,6 +59,23 @@ fn specific_first(mut findings: Vec<Finding>) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// Whether the evidence does not tell which of the first two saves more: what is expected of them
+/// differs by less than its standard error, since a cause was found in few families. Own code is
+/// not compared: it is what is there otherwise.
+pub(super) fn either(evidence: &Evidence<'_>, findings: &[Finding]) -> bool {
+    let [first, second, ..] = findings else { return false };
+    let is_comparable =
+        second.cause.id != OF_CODE && saves_cpu_only(evidence, first) == saves_cpu_only(evidence, second);
+    let expected = |finding: &Finding| {
+        let (cause, known) = key(finding);
+        let likely = finding.belief.unwrap_or_default();
+        let ns = expected_ns(evidence, finding) as f64;
+        (ns, ns / likely * evidence.measured.belief_error(cause, known))
+    };
+    let ((first_ns, first_error), (second_ns, second_error)) = (expected(first), expected(second));
+    is_comparable && (first_ns - second_ns).abs() < first_error.hypot(second_error)
 }
 
 /// Says of each finding which one above it saves most of the same time. A saving is that of one
@@ -227,6 +247,23 @@ mod tests {
         let alike = || [saving("a", 290 * MS, 310 * MS), saving("b", 0, 800 * MS)];
         assert_eq!(order_by(alike(), &MeasuredChanges::default()), ["b", "a"]);
         assert_eq!(order_by(little(), &wrong), ["a", "b"], "it was no reason where it was found");
+    }
+
+    #[test]
+    fn own_code_comes_last_and_an_order_that_is_not_known_is_said() {
+        let of = |ids: [&'static str; 2], his: [Ns; 2]| {
+            let run = run(&[(State::User, 1000 * MS)]);
+            let profile = model::Profile::default();
+            let none = MeasuredChanges::default();
+            let evidence = Evidence { measured: &none, ..Evidence::of(Tier::Bpf, &run, &profile) };
+            let found = ids.iter().zip(his).map(|(id, hi)| saving(id, 0, hi * MS)).collect();
+            let (findings, _) = ranked(&evidence, found);
+            let names: Vec<String> = findings.iter().map(|finding| finding.cause.id.to_string()).collect();
+            (names.join(" "), either(&evidence, &findings))
+        };
+        assert_eq!(of([OF_CODE, "a"], [900, 60]), ("a hot-code".into(), false));
+        assert_eq!(of(["a", "b"], [500, 480]), ("a b".into(), true));
+        assert_eq!(of(["a", "b"], [800, 60]), ("a b".into(), false));
     }
 
     #[test]

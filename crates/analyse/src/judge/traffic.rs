@@ -2,9 +2,11 @@
 //! of the program: where no socket is seen, it shows whether a program asks peers for one thing at
 //! a time, over connections that stay or that are opened for each.
 //!
-//! Other programs' packets count as well. So it says something only of as many packets as its waits
-//! can account for, and of many waits only where a sample found the program at a socket. A run that
-//! is too short for a series has none. Snapshots alone do not see how many waits there were.
+//! A packet may pass several links of the namespace, as a bridge and its port, so the link that
+//! carried most counts. Other programs' packets count as well. So it says something only of as many
+//! packets as its waits can account for, and of many waits only where a sample found the program at
+//! a socket. A run that is too short for a series has none. Snapshots alone do not see how many
+//! waits there were.
 
 use super::Evidence;
 use super::by_signs::uses_network;
@@ -68,7 +70,7 @@ fn of_each(evidence: &Evidence<'_>, waits: &[&WaitRow]) -> Option<Traffic> {
         ((packets - bytes / segment).max(0.0), bytes)
     };
     let links = series.links.value()?.iter().map(carried);
-    let (packets, bytes) = links.fold((0.0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1));
+    let (packets, bytes) = links.max_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or_default();
     Some(Traffic { packets: packets / times as f64, bytes: bytes / times as f64 })
 }
 
@@ -98,6 +100,7 @@ mod tests {
     ) -> (Option<bool>, bool) {
         let mut run = run(&[(State::OtherWait, 1_000_000_000)]);
         let row = WaitRow { calls, ..wait(State::OtherWait, WaitTarget::External(Seen::Absent), &[]) };
+        // A bridge and its port have the same packets.
         let link = LinkSeries {
             sent_packets_per_s: vec![packets * 10.0],
             received_packets_per_s: vec![packets * 10.0],
@@ -105,7 +108,8 @@ mod tests {
             received_bytes_per_s: vec![bytes * 10.0],
             ..link(name, &[])
         };
-        run.series = Seen::Value(Series { links: Seen::Value(vec![link]), ..series(Vec::new()) });
+        run.series =
+            Seen::Value(Series { links: Seen::Value(vec![link.clone(), link]), ..series(Vec::new()) });
         let tcp = Endpoint::read(peer).map(WaitTarget::Tcp);
         run.waits = tcp.into_iter().map(|tcp| wait(State::Network, tcp, &[])).collect();
         let profile = Profile::default();

@@ -25,7 +25,7 @@ pub(super) fn lines(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
     if diagnosis.findings.is_empty() {
         return nothing(run, diagnosis, look);
     }
-    let mut lines = vec![Line::new(look).add(Ink::Bold, "what to change")];
+    let mut lines = title(diagnosis, look);
     for (at, finding) in diagnosis.findings.iter().take(FIRST).enumerate() {
         lines.extend(one(at, finding, run, diagnosis, look));
         lines.extend(probed(at, diagnosis, look));
@@ -43,7 +43,7 @@ pub(super) fn short(run: &Run, diagnosis: &Diagnosis, look: Look, most: usize, c
     if diagnosis.findings.is_empty() {
         return nothing(run, diagnosis, look);
     }
-    let mut lines = vec![Line::new(look).add(Ink::Bold, "what to change")];
+    let mut lines = title(diagnosis, look);
     for (at, finding) in diagnosis.findings.iter().take(most).enumerate() {
         let line = Line::new(look).add(Ink::Plain, &format!(" {}. ", at + 1));
         let line = line.add(Ink::Bold, &text(&finding.what, look));
@@ -62,6 +62,14 @@ pub(super) fn short(run: &Run, diagnosis: &Diagnosis, look: Look, most: usize, c
         lines.push(Line::new(look).add(Ink::Dim, &format!("  {more} more with --causes")));
     }
     lines
+}
+
+/// `what to change`, and whether the order of the first two is known.
+fn title(diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
+    let line = Line::new(look).add(Ink::Bold, "what to change");
+    let either = ": either 1 or 2, since of measured programs as many gained as much by one as by the other";
+    let line = if diagnosis.either { line.add(Ink::Plain, either) } else { line };
+    line.wrap(INDENT)
 }
 
 /// A finding that names much is cut: `--causes` has all of it.

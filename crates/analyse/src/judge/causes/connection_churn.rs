@@ -1,7 +1,7 @@
 //! Connections that are opened anew where those before could have been used again.
 
 use super::delayed_ack::lasts_a_delay;
-use super::serial_requests::{SIGNS_MIN, is_for_an_answer, is_for_events};
+use super::serial_requests::{TURNS_MIN, is_for_an_answer, is_for_events};
 use super::{Cause, Manual, Outcome, peers};
 use crate::judge::Evidence;
 use crate::judge::by_signs;
@@ -63,7 +63,7 @@ fn opens_each(evidence: &Evidence<'_>) -> Option<SeenSign> {
         traffic::opens_anew(evidence, waits) && !waits.iter().any(|wait| lasts_a_delay(wait))
     };
     let on = "answers over connections that are opened for each";
-    let seen = by_signs::of_waits(evidence, is_of, SIGNS_MIN, on, is_so)?;
+    let seen = by_signs::of_waits(evidence, is_of, TURNS_MIN, on, is_so)?;
     Some(SeenSign { ns: seen.ns / 2, ..seen })
 }
 
@@ -156,7 +156,9 @@ fn tls_by_ladder(evidence: &Evidence<'_>, of: &ConnectionRow) -> Option<Sentence
     ))
 }
 
-/// What the waits until connections could be used have, and what they save.
+/// What the waits until connections could be used have, and what they save. In the first turn the
+/// peer makes ready for the connection and answers the question, which is asked on one that stays
+/// too: of these two, one goes.
 fn waits(
     evidence: &Evidence<'_>,
     of: &ConnectionRow,
@@ -166,7 +168,7 @@ fn waits(
     let goes = peers::goes(evidence, of)?;
     let again = again as f64 / of.times.max(1) as f64;
     let part = |ns: Ns| peers::part(evidence, of, ns) * again;
-    let part = (part(opening.waited_ns), part(opening.waited_ns + opening.first_turn_ns));
+    let part = (part(opening.waited_ns), part(opening.waited_ns + opening.first_turn_ns / 2));
     (part.1 > 0.0).then(|| (peers::share(&goes, part), evidence.saving(&goes, part, SavingBasis::Counted)))
 }
 
@@ -227,7 +229,11 @@ mod tests {
     #[test]
     fn all_but_one_go_with_their_handshakes_at_the_high_end() {
         let diagnosis = judge(&of(100), 10_000 * MS);
-        assert_eq!(saves(found(&diagnosis, "connection-churn").unwrap()), (990 * MS, 2970 * MS));
+        assert_eq!(
+            saves(found(&diagnosis, "connection-churn").unwrap()),
+            (990 * MS, 1980 * MS),
+            "half of the turn goes"
+        );
     }
 
     #[test]

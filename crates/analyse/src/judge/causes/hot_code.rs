@@ -5,7 +5,7 @@ use crate::code::Amount;
 use crate::judge::Evidence;
 use crate::judge::counters;
 use crate::judge::named::{called, how_shown, place};
-use crate::judge::own_code::{self, Owner, Sum, Within};
+use crate::judge::own_code::{self, Charge, Owner, Sum, Within};
 use crate::judge::predict::{Removal, faster};
 use crate::judge::shortfall::ShareNeeded;
 use crate::judge::spins;
@@ -16,7 +16,7 @@ use model::profile::Activity;
 use model::recording::{JIT_MODULE, Tier};
 use model::run::Share;
 use model::sentence::Piece::{self, Count, Name, Number};
-use model::{Ns, State, say};
+use model::{Ns, Sentence, State, say};
 use rustc_hash::FxHashMap;
 
 pub(super) static CAUSE: Cause = Cause {
@@ -35,8 +35,10 @@ pub(super) static CAUSE: Cause = Cause {
                single function is worth a change. The function has fewer samples in the \
                kernel than in user mode, or its calls are what takes time. It does more than poll \
                (that is the cause busy-wait). A line is named if it has at least half of the \
-               function's samples. If no function leads, and code without names has half of the time, that is the finding: that of a JIT, of an \
-               interpreter, or of a file without symbols.",
+               function's samples. If no function leads, and code without names has half of the \
+               time, with waits for a CPU in proportion, that is the finding: that of a JIT, of an \
+               interpreter, or of a file without symbols. If no such code does, all code together \
+               may.",
         else_it_could_be: "The CPU may wait for memory, or spin. A wait for memory is charged to \
                            the instruction that waits, a spinning wait to its loop; other causes \
                            name these if their signs show. If the processor's counters were \
@@ -72,16 +74,19 @@ const LINES: usize = 3;
 fn check(evidence: &Evidence<'_>) -> Outcome {
     Outcome::of_table(&evidence.run.tables.functions, |_| {
         let all = evidence.cpu_samples();
-        let Some((most, share)) = leading(evidence, all) else {
-            return unnamed(evidence, all)
-                .unwrap_or(Outcome::RuledOut(say!("no samples in the program's own code").into()));
+        let leading = leading(evidence, all);
+        let why_not = match &leading {
+            Some((most, share)) => {
+                let what = say!("of CPU time in the hottest function, ", Name(most.frame.function.clone()));
+                let Some(why) = NEEDED.why_not(share, most.all.samples, what) else {
+                    return Outcome::Found(vec![finding(evidence, most, *share)]);
+                };
+                why
+            }
+            None => say!("no samples in the program's own code").into(),
         };
-        let what = say!("of CPU time in the hottest function, ", Name(most.frame.function.clone()));
-        let Some(why) = NEEDED.why_not(&share, most.all.samples, what) else {
-            return Outcome::Found(vec![finding(evidence, &most, share)]);
-        };
-        let is_small = share.value < SHARE_MIN || share.lo < SHARE_LO_MIN;
-        is_small.then(|| unnamed(evidence, all)).flatten().unwrap_or(Outcome::RuledOut(why))
+        let found = spread(evidence, all, leading.map(|(most, _)| most));
+        found.map_or(Outcome::RuledOut(why_not), |found| Outcome::Found(vec![found]))
     })
 }
 
@@ -103,10 +108,17 @@ fn leading<'a>(evidence: &Evidence<'a>, all: Amount) -> Option<(Sum<'a>, Share)>
     Some((most, share))
 }
 
-/// Code without names may have what no function with a name has.
-fn unnamed(evidence: &Evidence<'_>, all: Amount) -> Option<Outcome> {
+/// Where no function leads, code without names of one file may, or all code together. Nothing else
+/// can be said of it: it is worth a finding where it is most of what there is. A fair scheduler
+/// gives a thread its part of a CPU, so waits for one divide as the time on CPUs does.
+fn spread(evidence: &Evidence<'_>, all: Amount, first: Option<Sum<'_>>) -> Option<Finding> {
     let mut files: FxHashMap<&str, Amount> = FxHashMap::default();
-    for charge in evidence.charges().filter(|charge| charge.doing == Activity::User) {
+    let mut own = Amount::default();
+    let counts = |charge: &Charge<'_>| {
+        charge.doing == Activity::User && !matches!(charge.within, Within::Allocator(_))
+    };
+    for charge in evidence.charges().filter(counts) {
+        own.add(charge.weight);
         let module = match charge.owner {
             Owner::Unnamed(module) => module,
             Owner::Function(frame) if !own_code::is_named(frame) => &frame.module,
@@ -114,19 +126,24 @@ fn unnamed(evidence: &Evidence<'_>, all: Amount) -> Option<Outcome> {
         };
         files.entry(module).or_default().add(charge.weight);
     }
-    let (module, most) =
-        files.into_iter().max_by(|a, b| a.1.ns.total_cmp(&b.1.ns).then_with(|| b.0.cmp(a.0)))?;
-    let share = evidence.cpu_share(most, all);
-    // Nothing else can be said of it: it is worth a finding where it is most of what there is.
-    let leads =
-        evidence.account_ns(State::on_cpu) as f64 * share.value * 2.0 >= evidence.run.whole_ns() as f64;
-    (leads && NEEDED.why_not(&share, most.samples, say!()).is_none())
-        .then(|| Outcome::Found(vec![without_name(evidence, module, most, share)]))
+    let runs_ns = evidence.account_ns(|state| state.on_cpu() || state == State::Runqueue) as f64;
+    let leads = |samples: Amount| {
+        let share = evidence.cpu_share(samples, all);
+        let is_most = runs_ns * share.value * 2.0 >= evidence.run.whole_ns() as f64;
+        (is_most && NEEDED.why_not(&share, samples.samples, say!()).is_none()).then_some(share)
+    };
+    let most = files.into_iter().max_by(|a, b| a.1.ns.total_cmp(&b.1.ns).then_with(|| b.0.cmp(a.0)));
+    let unnamed = most.and_then(|(module, of)| Some(without_name(evidence, module, of, leads(of)?)));
+    unnamed.or_else(|| {
+        let first = first.map(|first| say!("most in ").and(called(&first)));
+        let what = say!("all of its own code together, in which no function leads,");
+        let change = say!("leave out work: no one function pays, so look at what calls them");
+        Some(of_several(evidence, (what, change), first, own, leads(own)?))
+    })
 }
 
 /// Code that has no names: what it is of, and what would name it.
 fn without_name(evidence: &Evidence<'_>, module: &str, samples: Amount, share: Share) -> Finding {
-    let on_cpu_ns = evidence.account_ns(State::on_cpu) as f64;
     let (what, change) = if module == JIT_MODULE {
         (say!("JIT code without names"), say!("have its runtime write a perf map, which names the functions"))
     } else if own_code::runs_others(module) {
@@ -140,6 +157,18 @@ fn without_name(evidence: &Evidence<'_>, module: &str, samples: Amount, share: S
             say!("install its debug symbols, which name the functions"),
         )
     };
+    of_several(evidence, (what, change), None, samples, share)
+}
+
+/// Of code that is no one function.
+fn of_several(
+    evidence: &Evidence<'_>,
+    (what, change): (Sentence, Sentence),
+    more: Option<Sentence>,
+    samples: Amount,
+    share: Share,
+) -> Finding {
+    let on_cpu_ns = evidence.account_ns(State::on_cpu) as f64;
     Finding {
         cause: CAUSE.name.clone(),
         place: RowRef::State(State::User),
@@ -147,7 +176,7 @@ fn without_name(evidence: &Evidence<'_>, module: &str, samples: Amount, share: S
         change,
         share_ns: Interval { lo: (on_cpu_ns * share.lo) as Ns, hi: (on_cpu_ns * share.hi) as Ns },
         saving: evidence.saving(&Removal::Samples(share), (faster(FASTER_MIN), 1.0), SavingBasis::Assumed),
-        evidence: vec![say!(Count(samples.samples, "sample".into()))],
+        evidence: more.into_iter().chain([say!(Count(samples.samples, "sample".into()))]).collect(),
         assumes: vec![say!("it can be made at least 1.5 times faster")],
         verify: vec![say!("dwell run … again, with names")],
         explains: Vec::new(),
@@ -243,14 +272,26 @@ mod tests {
     }
 
     #[test]
-    fn less_than_a_tenth_is_no_cause() {
+    fn where_no_function_has_a_tenth_all_own_code_together_may() {
         let others = |told: Told| {
             (0..20).fold(told, |told, one| {
                 told.stack(48, Activity::User, &[native("program", &format!("f{one}"))])
             })
         };
-        assert!(found(&of(&others(hot(90))), "hot-code").is_none());
-        assert!(found(&of(&others(hot(120))), "hot-code").is_some());
+        let said = |told: &Told, run: &model::Run| {
+            let diagnosis = judged_with(run, &told.0, &Seen::Absent);
+            found(&diagnosis, "hot-code").map(|finding| format!("{:?} {:?}", finding.what, finding.evidence))
+        };
+        let computes = run(&[(State::User, 1000 * MS)]);
+        let many = said(&others(hot(90)), &computes).expect("it computes");
+        assert!(many.contains("all of its own code together") && many.contains("scan"), "{many}");
+        let one = said(&others(hot(120)), &computes).expect("one leads");
+        assert!(!one.contains("together"), "{one}");
+        let waits = |queued, waits| {
+            let states = [(State::User, 300), (State::Runqueue, queued), (State::Network, waits)];
+            said(&others(hot(90)), &run(&states.map(|(state, ms)| (state, ms * MS)))).is_some()
+        };
+        assert!(waits(300, 400) && !waits(100, 600), "waits for a CPU divide as the time on CPUs does");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::judge::predict::{ALL, Kind, Removal, divided};
 use crate::judge::signs::{By, SeenSign, Sign};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, SavingBasis};
+use model::profile::Frame;
 use model::recording::Tier;
 use model::run::{WaitRow, WaitingThread};
 use model::sentence::Piece::{Count, Ns as Time, Share};
@@ -80,9 +81,13 @@ fn is_for_it(wait: &WaitRow) -> bool {
 /// Where no stack of a wait is seen: threads that compute, on one CPU in all, and whose longest
 /// waits for each other are as long as turns of their interpreter.
 fn takes_turns(evidence: &Evidence<'_>) -> Option<SeenSign> {
+    let threads = evidence.run.threads.iter();
+    let computes: Vec<_> = threads
+        .filter(|thread| thread.ns_in(State::on_cpu) >= evidence.run.whole_ns() / COMPUTES_PART)
+        .collect();
     let runs = |files: &[&str; 2]| {
-        let is_of = |file: &str| files.iter().any(|start| file.starts_with(start));
-        evidence.profile.frames.iter().any(|frame| is_of(&frame.module))
+        let is_of = |frame: &Frame| files.iter().any(|start| frame.module.starts_with(start));
+        computes.iter().any(|thread| evidence.runs(thread.pid, is_of))
     };
     let (_, turn_ns, longer) = TURNS.iter().find(|(files, ..)| runs(files))?;
     let is_turn = |wait: &WaitRow| {
@@ -90,10 +95,6 @@ fn takes_turns(evidence: &Evidence<'_>) -> Option<SeenSign> {
         wait.reason == State::Lock && (*turn_ns..most_ns).contains(&wait.max_ns)
     };
     let waits = || evidence.run.waits.iter().enumerate().filter(|(_, wait)| is_turn(wait));
-    let threads = evidence.run.threads.iter();
-    let computes: Vec<_> = threads
-        .filter(|thread| thread.ns_in(State::on_cpu) >= evidence.run.whole_ns() / COMPUTES_PART)
-        .collect();
     let on_cpu_ns: Ns = computes.iter().map(|thread| thread.ns_in(State::on_cpu)).sum();
     if on_cpu_ns > evidence.run.whole_ns() + evidence.run.whole_ns() / ONE_CPU_PART {
         return None;

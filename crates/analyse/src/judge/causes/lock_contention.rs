@@ -12,7 +12,7 @@ use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::prediction::Site;
 use model::recording::Tier;
-use model::run::{WaitRow, WakerRow};
+use model::run::{ThreadLedger, WaitRow, WakerRow};
 use model::sentence::Piece::{Count, Name, Ns as Time, Number, Share};
 use model::wait::{StackFrame, SyscallName, WaitTarget, WakerKind};
 use model::{Ns, Seen, Sentence, State, Tid, say};
@@ -74,9 +74,12 @@ const PART: Part = (0.5, 1.0);
 /// Fewer waits are for the end of a thread, or of its work.
 const SIGNS_MIN: u64 = 20;
 
-/// Whether threads run goroutines: a lock stops these, and a thread sleeps where none is ready.
+/// Whether the threads of the process that waits so most run goroutines: a lock stops these, and a
+/// thread sleeps where none is ready.
 fn is_go(evidence: &Evidence<'_>) -> bool {
-    evidence.profile.frames.iter().any(|frame| frame.function.starts_with("runtime."))
+    let waited = |thread: &&ThreadLedger| thread.ns_in(|state| state == State::Lock);
+    let most = evidence.run.threads.iter().max_by_key(waited);
+    most.is_some_and(|most| evidence.runs(most.pid, |frame| frame.function.starts_with("runtime.")))
 }
 
 fn is_for_a_file_lock(wait: &WaitRow) -> bool {

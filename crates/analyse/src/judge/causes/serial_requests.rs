@@ -23,9 +23,9 @@ pub(super) static CAUSE: Cause = Cause {
         why: "Each request takes a round trip and the peer's own time. Meanwhile this program does \
               nothing, and neither, as a rule, does most of the peer. One after another the waits \
               add up; at the same time they would overlap.",
-        rule: "On connections to one peer, the program sends something and then waits, 16 times \
-               or more (fewer leave nothing for sixteen at a time), or on 8 connections or more, \
-               since the steps of one session (a greeting, a login, a question) are on one. While \
+        rule: "On connections to one peer, the program sends something and then waits, 10 times \
+               or more, or on 8 connections or more: fewer are the steps of one session (a \
+               greeting, a login, a question), which are on one. While \
                one request is waited for, no other connection to that peer owes an answer, for \
                nine tenths of the time. What is sent and what comes back is less than 64 KiB each \
                on average, since more is a transfer that a link bounds. And no link is at its \
@@ -49,7 +49,7 @@ pub(super) static CAUSE: Cause = Cause {
         Sign {
             by: By::WaitsWhere(
                 is_for_an_answer,
-                SIGNS_MIN,
+                TURNS_MIN,
                 "answers of peers, one after another",
                 |evidence, waits| is_one_at_a_time(waits) && traffic::asks(evidence, waits).unwrap_or(true),
             ),
@@ -59,7 +59,7 @@ pub(super) static CAUSE: Cause = Cause {
         Sign {
             by: By::WaitsWhere(
                 is_for_events,
-                SIGNS_MIN,
+                TURNS_MIN,
                 "events from outside, such as answers of peers,",
                 |evidence, waits| traffic::asks(evidence, waits).unwrap_or(false),
             ),
@@ -71,9 +71,9 @@ pub(super) static CAUSE: Cause = Cause {
     check,
 };
 
-/// With fewer there is nothing for sixteen at a time.
-const TURNS_MIN: u64 = 16;
-/// Or on this many connections: the steps of one session are on one, and need each other.
+/// Fewer are the steps of a session, which need each other; or on this many connections: these
+/// steps are on one.
+pub(super) const TURNS_MIN: u64 = 10;
 const CONNECTIONS_MIN: u64 = 8;
 /// The largest part of the time in turns with another under way: one in this many.
 const AT_ONCE_PART: Ns = 10;
@@ -81,9 +81,6 @@ const AT_ONCE_PART: Ns = 10;
 const AT_A_TIME: (f64, f64) = (2.0, 16.0);
 /// A link that was at its limit for this share of the run carries no more at a time.
 const LIMITED_SHARE: f64 = 0.5;
-
-/// Fewer waits may be for one large answer.
-pub(super) const SIGNS_MIN: u64 = 10;
 
 pub(super) fn is_for_an_answer(wait: &WaitRow) -> bool {
     let reads = |call: &SyscallName| matches!(&*call.name, "read" | "recvfrom" | "recvmsg" | "readv");
@@ -329,14 +326,14 @@ mod tests {
         // Ten at a time, since there are no more: the longest is left.
         assert_eq!(saves(found(&on(10, 10), "serial-requests").unwrap()), (50 * MS, 90 * MS));
         assert!(found(&on(8, 8), "serial-requests").is_some());
-        for (times, connections) in [(7, 7), (1, 1), (15, 7), (1, 100)] {
+        for (times, connections) in [(7, 7), (1, 1), (9, 7), (1, 100)] {
             assert!(ruled_out(&on(times, connections), "serial-requests"), "{times} on {connections}");
         }
     }
 
     #[test]
     fn few_large_and_overlapping_ones_are_none() {
-        let (run, ns) = of(15);
+        let (run, ns) = of(9);
         assert!(ruled_out(&judge(&run, ns), "serial-requests"));
         type Change = fn(&mut ConnectionRow);
         let none: [Change; 4] = [
@@ -373,7 +370,7 @@ mod tests {
         let (figure, allowed) = (Bytes(1 << 16), Bytes(1 << 16));
         assert_eq!(said(&run), Some(Threshold::Above { figure, allowed }));
         change(&mut run, |row| row.turns.as_mut().unwrap().times = 7);
-        let (figure, needed) = (Count(7, "request".into()), Number(16));
+        let (figure, needed) = (Count(7, "request".into()), Number(10));
         assert_eq!(said(&run), Some(Threshold::Below { figure, needed }), "few are few, whatever they move");
     }
 

@@ -62,6 +62,7 @@ const MOVING: &[&str] = &[
     "rep_movs",
     "_copy_",
     "copy_page",
+    "copy_folio",
     "clear_page",
     "memcpy",
     "csum_",

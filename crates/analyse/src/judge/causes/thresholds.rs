@@ -107,7 +107,7 @@ const SAID: &[(&str, &str, &str)] = &[
     ("process-spawning", "PART: Ns = 20", "a twentieth of the tree's CPU time or more"),
     ("repeated-reads", "AGAIN_MIN: u64 = 1 << 20", "by 1 MiB or more"),
     ("repeated-reads", "PARSED_NS_MAX: Ns = 50", "at most 50 ns for each byte"),
-    ("serial-requests", "TURNS_MIN: u64 = 16", "16 times or more"),
+    ("serial-requests", "TURNS_MIN: u64 = 10", "10 times or more"),
     ("serial-requests", "CONNECTIONS_MIN: u64 = 8", "on 8 connections or more"),
     ("serial-requests", "AT_A_TIME: (f64, f64) = (2.0, 16.0)", "from k = 2 to 16"),
     ("serial-requests", "AT_ONCE_PART: Ns = 10", "for nine tenths of the time"),
