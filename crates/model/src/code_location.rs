@@ -1,6 +1,6 @@
 //! Code locations, which stacks consist of, and their names.
 
-use crate::Pid;
+use crate::{JsonSchema, Pid};
 use serde::{Deserialize, Serialize};
 
 /// A code location.
@@ -53,8 +53,7 @@ pub enum CodeLocation {
 pub const JIT_MODULE: &str = "[jit]";
 
 /// What makes machine code while a program runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Runtime {
     /// V8 in Node.js.
@@ -100,8 +99,7 @@ impl Runtime {
 }
 
 /// Machine code that a process made while it ran, and for which no name is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct UnnamedCode {
     /// What made it.
     pub runtime: Runtime,
@@ -110,8 +108,7 @@ pub struct UnnamedCode {
 }
 
 /// The language of code, as far as it is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Language {
     /// Compiled to machine code.

@@ -4,6 +4,7 @@
 //! the command that would change it. The JSON is a public contract, listed in
 //! `docs/schema/dwell.doctor.1.fields.txt`: fields are added, not renamed.
 
+use crate::JsonSchema;
 use crate::container::{Container, Wants};
 use crate::coverage::Extent;
 use crate::recording::{Host, Tier};
@@ -13,8 +14,7 @@ use serde::{Deserialize, Serialize};
 pub const SCHEMA_DOCTOR: &str = "dwell.doctor/1";
 
 /// One thing that dwell does on a host, where the host lets it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ability {
     /// BPF programs on the tracepoints without which there is no account.
@@ -207,8 +207,7 @@ pub struct Standing {
 
 /// What `dwell doctor --json` writes: what works on a host, each thing tried, and what would change
 /// the rest.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Doctor {
     /// [`SCHEMA_DOCTOR`].
     pub schema: String,
@@ -230,8 +229,7 @@ pub struct Doctor {
 }
 
 /// One ability, whether it works, and what would change it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Check {
     /// What was tried. New ones may be added.
     pub ability: Ability,

@@ -1,10 +1,10 @@
 //! What a thread is doing: the one vocabulary of thread states.
 
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a thread, or the path through a program, was doing. In order of precedence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
     /// Stopped by job control or a tracer.

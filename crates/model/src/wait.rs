@@ -6,18 +6,17 @@
 
 mod notation;
 
-use crate::Seen;
 use crate::code_location::{Language, Runtime};
 use crate::network::{Endpoint, Question};
 use crate::task::TaskWait;
+use crate::{JsonSchema, Seen};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 /// A system call by name: `read`, `32:read` through the 32-bit table, `call 999` where the table
 /// has no name.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(with = "String"))]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, JsonSchema)]
+#[schemars(with = "String")]
 pub struct SyscallName {
     /// Its name in its own table.
     pub name: Cow<'static, str>,
@@ -47,9 +46,8 @@ impl SyscallName {
 }
 
 /// Where in the kernel a thread blocked.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(with = "String"))]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, JsonSchema)]
+#[schemars(with = "String")]
 pub enum WaitCall {
     /// In this system call.
     Syscall(SyscallName),
@@ -70,9 +68,8 @@ impl WaitCall {
 }
 
 /// Why a step of the path was where it was.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(with = "String"))]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, JsonSchema)]
+#[schemars(with = "String")]
 pub enum Reason {
     /// No more is known.
     None,
@@ -101,8 +98,7 @@ pub enum Reason {
 }
 
 /// Kinds of wait targets, as JSON names them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TargetKind {
     /// A file of a filesystem.
@@ -189,8 +185,7 @@ impl TargetKind {
 }
 
 /// What was waited for.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(into = "notation::Named", from = "notation::Named")]
 pub enum WaitTarget {
     /// A file, by its path.
@@ -279,8 +274,7 @@ impl WaitTarget {
 }
 
 /// Kinds of wakers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum WakerKind {
     /// A thread of the tree.
@@ -318,9 +312,8 @@ impl WakerKind {
 /// [native]` follows where the name of the file does not show the language. `[jit:RUNTIME]` and
 /// `[jit]` stand for code of a JIT without a name, `(cut: why)` for the end of a stack that could
 /// not be unwound further.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(with = "String"))]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, JsonSchema)]
+#[schemars(with = "String")]
 pub struct StackFrame {
     /// The function: its name, or `module+0x1f0` where there is no symbol. Where the stack is cut:
     /// why.
