@@ -2,6 +2,7 @@
 
 use crate::{JsonSchema, Pid};
 use serde::{Deserialize, Serialize};
+use strum::VariantArray;
 
 /// A code location.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -55,6 +56,7 @@ pub const JIT_MODULE: &str = "[jit]";
 /// What makes machine code while a program runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[derive(VariantArray)]
 pub enum Runtime {
     /// V8 in Node.js.
     Node,
@@ -74,15 +76,7 @@ pub enum Runtime {
 
 impl Runtime {
     /// All of them.
-    pub const ALL: [Runtime; 7] = [
-        Runtime::Node,
-        Runtime::V8,
-        Runtime::HotSpot,
-        Runtime::DotNet,
-        Runtime::LuaJit,
-        Runtime::PyPy,
-        Runtime::Other,
-    ];
+    pub const ALL: [Runtime; 7] = *Self::VARIANTS.as_array().unwrap();
 
     /// What stands for a function where code that this has made has no name.
     pub fn mark(self) -> &'static str {

@@ -6,10 +6,12 @@
 
 use crate::{JsonSchema, Ns, Seen};
 use serde::{Deserialize, Serialize};
+use strum::VariantArray;
 
 /// A counter of the processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[derive(VariantArray)]
 pub enum Counter {
     /// Clock cycles in which the CPU was not halted.
     Cycles,
@@ -30,15 +32,7 @@ pub enum Counter {
 
 impl Counter {
     /// All, in the order of every output.
-    pub const ALL: [Self; 7] = [
-        Self::Cycles,
-        Self::Instructions,
-        Self::BranchMisses,
-        Self::LastLevelMisses,
-        Self::Slots,
-        Self::FrontEndSlots,
-        Self::BackEndSlots,
-    ];
+    pub const ALL: [Self; 7] = *Self::VARIANTS.as_array().unwrap();
 
     /// Its name in a sentence.
     pub fn name(self) -> &'static str {

@@ -9,6 +9,7 @@ use crate::container::{Container, Wants};
 use crate::coverage::Extent;
 use crate::recording::{Host, Tier};
 use serde::{Deserialize, Serialize};
+use strum::VariantArray;
 
 /// The name of the schema of `dwell doctor --json`.
 pub const SCHEMA_DOCTOR: &str = "dwell.doctor/1";
@@ -16,6 +17,7 @@ pub const SCHEMA_DOCTOR: &str = "dwell.doctor/1";
 /// One thing that dwell does on a host, where the host lets it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[derive(VariantArray)]
 pub enum Ability {
     /// BPF programs on the tracepoints without which there is no account.
     Bpf,
@@ -63,29 +65,7 @@ pub enum Ability {
 
 impl Ability {
     /// All, in the order of the page.
-    pub const ALL: [Self; 21] = [
-        Self::Bpf,
-        Self::BpfClock,
-        Self::Mappings,
-        Self::Sockets,
-        Self::Disks,
-        Self::Network,
-        Self::Pages,
-        Self::Uprobes,
-        Self::PerfEvents,
-        Self::KernelSamples,
-        Self::KernelNames,
-        Self::OtherUsers,
-        Self::Pressure,
-        Self::Cgroup,
-        Self::HardwareCounters,
-        Self::RealTime,
-        Self::LockedMemory,
-        Self::IdleStates,
-        Self::Preemption,
-        Self::HugePages,
-        Self::Links,
-    ];
+    pub const ALL: [Self; 21] = *Self::VARIANTS.as_array().unwrap();
 }
 
 /// One ability, and what came of trying it.

@@ -12,6 +12,7 @@ pub use crate::cache::Cache;
 use crate::recording::Host;
 use crate::{JsonSchema, Ns, Origin, Seen};
 use serde::{Deserialize, Serialize};
+use strum::{IntoStaticStr, VariantArray};
 
 /// The name of the schema.
 pub const SCHEMA_LADDER: &str = "dwell.ladder/1";
@@ -19,6 +20,8 @@ pub const SCHEMA_LADDER: &str = "dwell.ladder/1";
 /// Groups of rungs, in the order of the ladder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[derive(IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "kebab-case")]
 pub enum RungGroup {
     /// One core alone.
     Core,
@@ -38,27 +41,11 @@ pub enum RungGroup {
 
 impl RungGroup {
     /// All of them.
-    pub const ALL: [RungGroup; 7] = [
-        RungGroup::Core,
-        RungGroup::Memory,
-        RungGroup::Allocator,
-        RungGroup::Language,
-        RungGroup::Kernel,
-        RungGroup::Files,
-        RungGroup::Network,
-    ];
+    pub const ALL: [RungGroup; 7] = *Self::VARIANTS.as_array().unwrap();
 
     /// The name used in every output.
     pub fn name(self) -> &'static str {
-        match self {
-            RungGroup::Core => "core",
-            RungGroup::Memory => "memory",
-            RungGroup::Allocator => "allocator",
-            RungGroup::Language => "language",
-            RungGroup::Kernel => "kernel",
-            RungGroup::Files => "files",
-            RungGroup::Network => "network",
-        }
+        self.into()
     }
 }
 

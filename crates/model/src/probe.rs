@@ -6,10 +6,13 @@
 use crate::compare::why::Came;
 use crate::{JsonSchema, Ns};
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 /// What is imposed on a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[derive(IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Probe {
     /// Calls that have the disk confirm what was written return at once.
     SkipFlushes,
@@ -38,14 +41,7 @@ impl Probe {
 
     /// On the command line and in JSON. It never changes.
     pub fn id(self) -> &'static str {
-        match self {
-            Self::SkipFlushes => "skip-flushes",
-            Self::NoDelay => "no-delay",
-            Self::WarmFiles => "warm-files",
-            Self::LiftQuota => "lift-quota",
-            Self::RaisePriority => "raise-priority",
-            Self::KeepMemory => "keep-memory",
-        }
+        self.into()
     }
 
     /// The probe of this name.

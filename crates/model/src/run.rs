@@ -19,6 +19,7 @@ use crate::wake::Bin;
 use crate::{JsonSchema, Ns, Origin, Pid, RunQueue, Seen, Series, Tid};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
+use strum::IntoStaticStr;
 
 /// The report of one run.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -346,6 +347,8 @@ pub struct Utilization {
 /// The class: the kind of time that leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[derive(IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Class {
     /// User time.
     Cpu,
@@ -365,14 +368,7 @@ pub enum Class {
 impl Class {
     /// The name used in every output.
     pub fn name(self) -> &'static str {
-        match self {
-            Class::Cpu => "cpu",
-            Class::Kernel => "kernel",
-            Class::Io => "io",
-            Class::Mixed => "mixed",
-            Class::Idle => "idle",
-            Class::Starved => "starved",
-        }
+        self.into()
     }
 }
 

@@ -12,6 +12,7 @@ use crate::task::TaskWait;
 use crate::{JsonSchema, Seen};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use strum::{IntoStaticStr, VariantArray};
 
 /// A system call by name: `read`, `32:read` through the 32-bit table, `call 999` where the table
 /// has no name.
@@ -100,6 +101,8 @@ pub enum Reason {
 /// Kinds of wait targets, as JSON names them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[derive(IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "kebab-case")]
 pub enum TargetKind {
     /// A file of a filesystem.
     File,
@@ -122,9 +125,11 @@ pub enum TargetKind {
     /// A device.
     Device,
     /// An eventfd.
+    #[strum(serialize = "eventfd")]
     EventFd,
     /// Requests of an io_uring.
     #[serde(rename = "io_uring")]
+    #[strum(serialize = "io_uring")]
     IoUring,
     /// Something else outside the tree.
     External,
@@ -141,47 +146,11 @@ pub enum TargetKind {
 impl TargetKind {
     /// The name used in every output.
     pub fn name(self) -> &'static str {
-        match self {
-            TargetKind::File => "file",
-            TargetKind::Tcp => "tcp",
-            TargetKind::Udp => "udp",
-            TargetKind::Unix => "unix",
-            TargetKind::Pipe => "pipe",
-            TargetKind::Tty => "tty",
-            TargetKind::Futex => "futex",
-            TargetKind::Timer => "timer",
-            TargetKind::Child => "child",
-            TargetKind::Device => "device",
-            TargetKind::EventFd => "eventfd",
-            TargetKind::IoUring => "io_uring",
-            TargetKind::External => "external",
-            TargetKind::Lock => "lock",
-            TargetKind::Signal => "signal",
-            TargetKind::Thread => "thread",
-            TargetKind::Task => "task",
-        }
+        self.into()
     }
 
     /// All of them.
-    pub const ALL: [TargetKind; 17] = [
-        TargetKind::File,
-        TargetKind::Tcp,
-        TargetKind::Udp,
-        TargetKind::Unix,
-        TargetKind::Pipe,
-        TargetKind::Tty,
-        TargetKind::Futex,
-        TargetKind::Timer,
-        TargetKind::Child,
-        TargetKind::Device,
-        TargetKind::EventFd,
-        TargetKind::IoUring,
-        TargetKind::External,
-        TargetKind::Lock,
-        TargetKind::Signal,
-        TargetKind::Thread,
-        TargetKind::Task,
-    ];
+    pub const ALL: [TargetKind; 17] = *Self::VARIANTS.as_array().unwrap();
 }
 
 /// What was waited for.
@@ -276,6 +245,8 @@ impl WaitTarget {
 /// Kinds of wakers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[derive(IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum WakerKind {
     /// A thread of the tree.
     Thread,
@@ -296,15 +267,7 @@ pub enum WakerKind {
 impl WakerKind {
     /// The name used in every output.
     pub fn name(self) -> &'static str {
-        match self {
-            WakerKind::Thread => "thread",
-            WakerKind::Outside => "outside",
-            WakerKind::Timer => "timer",
-            WakerKind::Device => "device",
-            WakerKind::Network => "network",
-            WakerKind::Interrupt => "interrupt",
-            WakerKind::Unknown => "unknown",
-        }
+        self.into()
     }
 }
 

@@ -9,6 +9,7 @@ use crate::run::Bound;
 use crate::wait::Reason;
 use crate::{JsonSchema, Ns, Seen, State};
 use serde::{Deserialize, Serialize};
+use strum::VariantArray;
 
 /// The name of the schema.
 pub const SCHEMA_WHAT_IF: &str = "dwell.what-if/1";
@@ -154,6 +155,7 @@ pub struct ReplayedPlace {
 /// What a replay takes for granted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[derive(VariantArray)]
 pub enum ReplayAssumption {
     /// Threads wake each other in the order in which they did, and do as much as they did.
     SameOrder,
@@ -201,20 +203,7 @@ impl From<StoredPlace> for ReplayedPlace {
 
 impl ReplayAssumption {
     /// All of them.
-    pub const ALL: [ReplayAssumption; 12] = [
-        ReplayAssumption::SameOrder,
-        ReplayAssumption::UnseenDependencies,
-        ReplayAssumption::DevicesAsRecorded,
-        ReplayAssumption::EqualCpus,
-        ReplayAssumption::OthersAsRecorded,
-        ReplayAssumption::QuotaAsRecorded,
-        ReplayAssumption::FutexesAreLocks,
-        ReplayAssumption::FunctionBySamples,
-        ReplayAssumption::FaultsBySamples,
-        ReplayAssumption::CallsBySamples,
-        ReplayAssumption::LostEvents,
-        ReplayAssumption::RestAsRecorded,
-    ];
+    pub const ALL: [ReplayAssumption; 12] = *Self::VARIANTS.as_array().unwrap();
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use crate::recording::Host;
 use crate::{JsonSchema, Ns};
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 /// The name of the schema of `dwell load --json`.
 pub const SCHEMA_LOAD: &str = "dwell.load/1";
@@ -48,6 +49,8 @@ pub enum Workers {
 /// A load with its sizes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
+#[derive(IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Load {
     /// Groups of senders and receivers, each sender writing to each receiver of its group.
     Sched {
@@ -122,14 +125,7 @@ impl Workers {
 impl Load {
     /// Its name, without sizes; the same in JSON.
     pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Sched { .. } => "sched",
-            Self::Memory { .. } => "memory",
-            Self::Disk { .. } => "disk",
-            Self::Network { .. } => "network",
-            Self::Cpu { .. } => "cpu",
-            Self::Irq { .. } => "irq",
-        }
+        self.into()
     }
 
     /// It as the command line takes it, with all of its sizes. A directory stands last, since any
