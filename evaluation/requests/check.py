@@ -37,7 +37,7 @@ MODELS = {
     "prefork": ("", PYTHON + "prefork.py", "once", "sleep,cpu,peer", OWN),
     "pool": (C, "./pool", "line", "pool,cpu,lock", POOL),
     "condvar": (C, "./condvar", "line", "pool,cpu", POOL),
-    "log_lock": (C, "./log_lock", "line", "log", LOG),
+    "log_lock": (C.replace("{name}.c", "condvar.c -DLOG"), "./log_lock", "line", "log", LOG),
     "pool-python": ("", PYTHON + "pool.py", "line", "pool,cpu", POOL),
     "loop": (C, "./loop", "line", "peer,cpu,sleep", OWN),
     "loop_workers": (C, "./loop_workers", "line", "pool,cpu,lock", POOL),

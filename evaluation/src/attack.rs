@@ -13,15 +13,17 @@ mod place;
 mod restricted_env;
 mod verbs;
 
+use crate::Measuring;
 use crate::bench::install;
 use anyhow::{Context, Result, bail, ensure};
+use clap::Args;
+use clap::builder::PossibleValuesParser;
 use environments::ENVIRONMENTS;
 use limits::LIMITS;
 use place::Workplace;
 use restricted_env::Case;
 use rustix::process::{geteuid, getpid, set_child_subreaper};
 use stats::Random;
-use std::path::PathBuf;
 use verbs::{VERBS, Verb};
 use workshop::machine::{load, system};
 use workshop::table::layout;
@@ -29,13 +31,35 @@ use workshop::table::layout;
 /// SIGKILLs of each verb.
 const KILLS: usize = 30;
 
-struct Options {
+#[derive(Args)]
+pub(crate) struct Options {
+    /// SIGKILLs of each verb
+    #[arg(long, value_name = "N", default_value_t = KILLS)]
     kills: usize,
+    /// Seed of the random moments [default: another one each time]
+    #[arg(long, value_name = "N", default_value_t = u64::from(std::process::id()), hide_default_value = true)]
     seed: u64,
-    markdown: bool,
-    dwell: Option<PathBuf>,
-    verbs: Vec<&'static Verb>,
-    tables: Vec<&'static Table>,
+    #[command(flatten)]
+    measuring: Measuring,
+    /// A verb of dwell, `verbs` for all of them, `limits`, `environments` [default: all]
+    #[arg(value_name = "WHAT", value_parser = PossibleValuesParser::new(names()))]
+    names: Vec<String>,
+}
+
+/// What can be asked for.
+fn names() -> impl Iterator<Item = &'static str> {
+    let tables = TABLES.iter().map(|table| table.name);
+    ["verbs"].into_iter().chain(tables).chain(VERBS.iter().map(|verb| verb.name))
+}
+
+impl Options {
+    fn asks(&self, name: &str) -> bool {
+        self.names.is_empty() || self.names.iter().any(|asked| asked == name)
+    }
+
+    fn verbs(&self) -> impl Iterator<Item = &'static Verb> {
+        VERBS.iter().filter(|verb| self.asks(verb.name) || self.asks("verbs"))
+    }
 }
 
 /// Cases of a kind.
@@ -51,23 +75,22 @@ static TABLES: [Table; 2] =
 /// Attacks and prints the tables.
 ///
 /// # Errors
-/// For options that are not understood, without root, when dwell does not build, or when anything
+/// Without root, when dwell does not build, or when anything
 /// did not hold.
-pub(crate) fn run(arguments: &[&str]) -> Result<()> {
-    let options = options(arguments)?;
+pub(crate) fn run(options: &Options) -> Result<()> {
     ensure!(geteuid().is_root(), "dwell's BPF programs are part of what could be left: this needs root");
     set_child_subreaper(Some(getpid())).context("cannot become the parent of orphans")?;
-    let dwell = install(options.dwell.as_deref())?.join("dwell");
+    let dwell = install(options.measuring.dwell.as_deref())?.join("dwell");
     let place = Workplace::new(&dwell)?;
     verbs::prepare(&place)?;
     let before = load();
     let mut failed = Vec::new();
-    if !options.verbs.is_empty() {
-        failed.extend(end_verbs(&place, &options)?);
+    if options.verbs().next().is_some() {
+        failed.extend(end_verbs(&place, options)?);
     }
-    for table in &options.tables {
+    for table in TABLES.iter().filter(|table| options.asks(table.name)) {
         restricted_env::prepare(&place)?;
-        failed.extend(try_cases(&place, table, options.markdown)?);
+        failed.extend(try_cases(&place, table, options.measuring.markdown)?);
     }
     println!("{}; load {before} before and {} after.", system(), load());
     if !failed.is_empty() {
@@ -76,49 +99,13 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Without names of verbs or tables all are meant.
-fn options(arguments: &[&str]) -> Result<Options> {
-    let mut options = Options {
-        kills: KILLS,
-        seed: u64::from(std::process::id()),
-        markdown: false,
-        dwell: None,
-        verbs: Vec::new(),
-        tables: Vec::new(),
-    };
-    let mut words = arguments.iter();
-    while let Some(word) = words.next() {
-        match *word {
-            "--kills" => options.kills = words.next().context("--kills N")?.parse().context("--kills N")?,
-            "--seed" => options.seed = words.next().context("--seed N")?.parse().context("--seed N")?,
-            "--dwell" => options.dwell = Some(words.next().context("--dwell FILE")?.into()),
-            "--markdown" => options.markdown = true,
-            "verbs" => options.verbs = VERBS.iter().collect(),
-            name => {
-                let table = TABLES.iter().find(|table| table.name == name);
-                let verb = VERBS.iter().find(|verb| verb.name == name);
-                match (table, verb) {
-                    (Some(table), _) => options.tables.push(table),
-                    (_, Some(verb)) => options.verbs.push(verb),
-                    _ => bail!("{name:?} is no verb to attack, nor verbs, limits, environments"),
-                }
-            }
-        }
-    }
-    if options.verbs.is_empty() && options.tables.is_empty() {
-        options.verbs = VERBS.iter().collect();
-        options.tables = TABLES.iter().collect();
-    }
-    Ok(options)
-}
-
 /// Ends each verb, and prints the table and what was drawn. Returns what did not hold.
 fn end_verbs(place: &Workplace, options: &Options) -> Result<Vec<String>> {
     let mut random = Random::new(options.seed);
     let mut failed = Vec::new();
     let mut rows = vec![ends::HEADER.map(str::to_owned).to_vec()];
     let mut drawn = Vec::new();
-    for verb in &options.verbs {
+    for verb in options.verbs() {
         eprintln!("{}", verb.name);
         match ends::attack(place, verb, options.kills, &mut random) {
             Ok(row) => {
@@ -132,7 +119,11 @@ fn end_verbs(place: &Workplace, options: &Options) -> Result<Vec<String>> {
             Err(error) => failed.push(format!("{error:#}")),
         }
     }
-    println!("Ended at random moments, seed {}\n\n{}", options.seed, layout(&rows, options.markdown));
+    println!(
+        "Ended at random moments, seed {}\n\n{}",
+        options.seed,
+        layout(&rows, options.measuring.markdown)
+    );
     println!("SIGKILL after, in ms\n\n{}\n", drawn.join("\n"));
     Ok(failed)
 }

@@ -14,8 +14,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-pub(crate) use record::run as record;
-pub(crate) use score::run as score;
+pub(crate) use record::{Options as RecordOptions, run as record};
+pub(crate) use score::{Options as ScoreOptions, run as score};
 
 /// A program with what is known of it.
 #[derive(Debug)]

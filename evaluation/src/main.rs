@@ -12,64 +12,45 @@ mod corpus;
 mod sample;
 mod truth;
 
+use clap::builder::RangedU64ValueParser;
+use clap::{Args, Parser, Subcommand};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-const USAGE: &str = "\
-cargo xtask bench|attack|truth|corpus|score …
+/// How right dwell is and what it costs, beside other tools.
+#[derive(Parser)]
+#[command(bin_name = "cargo xtask", disable_version_flag = true, arg_required_else_help = true)]
+struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
 
-  bench [--quick] [--markdown] [--rounds N] [--without PEER,…] [--dwell FILE] [NAME…]
-                                     dwell, bare runs and the tools people use today; NAME is a
-                                     program or a set: cost, stacks, python-lines, ends; --without
-                                     strace,perf-trace leaves out the slow ones
-  bench pairs --before FILE [--quick] [--markdown] [--rounds N] [--dwell FILE] [NAME…]
-                                     the same programs under two versions of dwell, by turns
-  bench memory [--for 1h] [--dwell FILE]
-                                     dwell's memory over a long run at 100,000 events a second
-  bench bounds [--dwell FILE]
-                                     results, memory and ends where programs do very much
-  bench ladder [--rounds N] [--markdown] [--dwell FILE] [--dir DIR] [RUNG…]
-                                     the ladder's rungs against other tools on the same operation
-  bench loads [--rounds N] [--seconds N] [--markdown] [--dwell FILE] [LOAD…]
-                                     what loads get done, against hackbench and stressapptest
-  bench wake [--rounds N] [--seconds N] [--cpu N] [--spikes] [--markdown] [--dwell FILE] [LOAD…]
-                                     wake-ups against cyclictest
-  bench compare [--sittings N] [--markdown] [--dwell FILE] [QUESTION…]
-                                     how right dwell compare is: same, beside, planted, why, hyperfine
-  bench what-if [--rounds N] [--markdown] [--dwell FILE] [NAME…]
-                                     what recordings say of edits, against programs without the thing
-  attack [--kills N] [--seed N] [--markdown] [--dwell FILE] [verbs] [limits] [environments] [VERB…]
-                                     each verb ended at random moments, by SIGKILL and seven signals; under
-                                     limits, and in restricted environments (root): what is left, what
-                                     hangs, who is harmed
-  truth [--markdown] [--busy] [--kept] [--findings] [--dwell FILE] [PROGRAM…]
-                                     accounts and classes of real programs against perf sched and
-                                     other oracles, quiet or beside a busy loop on each CPU (root);
-                                     --kept shows what was measured before
-  corpus --host WORD [--busy] [--again] [--dwell FILE] [CASE…]
-                                     records the cases of corpus/ that have no recording of this host,
-                                     and measures what their changes save (root)
-  score [--bless] [--misses] [CASE…] how right dwell is about the recordings of corpus/; fails where it
-                                     is worse than corpus/score.txt, which --bless writes; --misses says
-                                     instead what stood first where that is wrong, and why
-";
+#[derive(Subcommand)]
+enum Verb {
+    /// dwell, bare runs and the tools people use today
+    Bench(bench::Bench),
+    /// Each verb ended at random moments, by SIGKILL and seven signals; under limits, and in
+    /// restricted environments (root): what is left, what hangs, who is harmed
+    Attack(attack::Options),
+    /// Accounts and classes of real programs against perf sched and other oracles, quiet or beside
+    /// a busy loop on each CPU (root)
+    Truth(truth::Options),
+    /// Record the cases of corpus/ that have no recording of this host, and measure what their
+    /// changes save (root)
+    Corpus(corpus::RecordOptions),
+    /// How right dwell is about the recordings of corpus/; fails where it is worse than
+    /// corpus/score.txt
+    Score(corpus::ScoreOptions),
+}
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let done = match arguments.as_slice() {
-        [_, "help" | "--help" | "-h"] => {
-            print!("{USAGE}");
-            Ok(())
-        }
-        ["bench", options @ ..] => bench::run(options),
-        ["attack", options @ ..] => attack::run(options),
-        ["truth", options @ ..] => truth::run(options),
-        ["corpus", options @ ..] => corpus::record(options),
-        ["score", options @ ..] => corpus::score(options),
-        _ => {
-            eprint!("{USAGE}");
-            return ExitCode::from(2);
-        }
+    let done = match Arguments::parse().verb {
+        Verb::Bench(asked) => bench::run(asked),
+        Verb::Attack(options) => attack::run(&options),
+        Verb::Truth(options) => truth::run(&options),
+        Verb::Corpus(options) => corpus::record(options),
+        Verb::Score(options) => corpus::score(&options),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -78,4 +59,44 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// The options of all that measures and prints tables.
+#[derive(Args)]
+struct Measuring {
+    /// Print Markdown
+    #[arg(long)]
+    markdown: bool,
+    /// Measure this dwell, and not what the sources give
+    #[arg(long, value_name = "FILE")]
+    dwell: Option<PathBuf>,
+}
+
+/// Reads a number that is not 0.
+fn some() -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..)
+}
+
+/// Reads the name of one of these.
+fn one_of<T: Sync>(
+    all: &'static [T],
+    name: fn(&T) -> &'static str,
+) -> impl Fn(&str) -> Result<&'static T, String> + Clone + Send + Sync {
+    move |word| {
+        all.iter().find(|one| name(one) == word).ok_or_else(|| {
+            let names: BTreeSet<&str> = all.iter().map(name).collect();
+            format!("there are {}", names.into_iter().collect::<Vec<_>>().join(", "))
+        })
+    }
+}
+
+/// Options as the words of a command line give them.
+#[cfg(test)]
+fn read<T: Args>(words: &[&str]) -> Result<T, clap::Error> {
+    #[derive(Parser)]
+    struct Alone<T: Args> {
+        #[command(flatten)]
+        options: T,
+    }
+    Alone::try_parse_from(["it"].iter().chain(words)).map(|alone| alone.options)
 }

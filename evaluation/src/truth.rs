@@ -25,15 +25,17 @@ mod table;
 mod tree;
 mod verdict;
 
+use crate::Measuring;
 use crate::bench::install;
 use anyhow::{Context, Result, bail, ensure};
+use clap::Args;
 use dwell_result::DwellResult;
 use findings::Findings;
 use program::Program;
 use programs::Programs;
 use rustix::process::geteuid;
 use stage::Started;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread::available_parallelism;
 use verdict::{Truth, Verdict};
 use workshop::machine::{load, system, tracefs};
@@ -42,26 +44,32 @@ use workshop::shell::target;
 /// Other programs on each CPU end by themselves after this many seconds, whatever happens here.
 const BUSY_SECONDS_MAX: &str = "3600";
 
-#[derive(Default)]
-struct Options<'a> {
-    markdown: bool,
+#[derive(Args)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    measuring: Measuring,
+    /// Beside a busy loop on each CPU
+    #[arg(long)]
     busy: bool,
-    /// Only shows the rows that were kept before.
+    /// Only show what was measured before
+    #[arg(long)]
     kept: bool,
-    /// Only shows what was found first in programs of others, of the rows that were kept before.
+    /// Only show what was found first in programs of others, of what was measured before
+    #[arg(long)]
     findings: bool,
-    dwell: Option<PathBuf>,
-    programs: Vec<&'a Program>,
+    /// Programs [default: all]
+    #[arg(value_name = "PROGRAM")]
+    names: Vec<String>,
 }
 
 /// Watches the programs and prints the table.
 ///
 /// # Errors
-/// For options that are not understood, without root, or when dwell does not build. A program that
+/// For programs that are not there, without root, or when dwell does not build. A program that
 /// cannot be run is a row that says so.
-pub(crate) fn run(arguments: &[&str]) -> Result<()> {
+pub(crate) fn run(options: &Options) -> Result<()> {
     let (programs, findings) = (Programs::read()?, Findings::read()?);
-    let options = options(arguments, &programs)?;
+    let asked = programs.named(&options.names)?;
     let base = target().join("truth");
     if options.findings {
         let row = |busy, name: &str| kept::read(&base, busy, name).and_then(|((_, verdict), _)| verdict.ok());
@@ -69,17 +77,19 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
         return Ok(());
     }
     if options.kept {
-        return show(&options, &base);
+        return show(options, &asked, &base);
     }
     ensure!(geteuid().is_root(), "perf traces the whole machine here, which needs root");
     tracefs()?;
-    let needed = options.programs.iter().flat_map(|program| program.needs.iter().copied());
+    let needed = asked.iter().flat_map(|program| program.needs.iter().copied());
     needs::install(needed.chain(&needs::TOOLS));
     needs::all_present(&needs::TOOLS)?;
-    let dwell = install(options.dwell.as_deref())?.join("dwell");
+    // Programs are run in directories of their own.
+    let dwell = options.measuring.dwell.as_deref().map(std::path::absolute).transpose()?;
+    let dwell = install(dwell.as_deref())?.join("dwell");
     inputs::make(&base.join("inputs"))?;
     let _busy = options.busy.then(|| busy_loops(&base)).transpose()?;
-    for program in &options.programs {
+    for program in &asked {
         let load = load();
         let verdict = needs::all_present(program.needs.iter().copied())
             .and_then(|()| observed(program, &programs, &base, &dwell))
@@ -89,19 +99,19 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
         eprintln!("{}", table::line(&row));
         kept::write(&base, options.busy, &row, &load)?;
     }
-    show(&options, &base)
+    show(options, &asked, &base)
 }
 
 /// Prints the table of what was kept of these programs.
-fn show(options: &Options, base: &Path) -> Result<()> {
-    let kept = options.programs.iter().filter_map(|program| kept::read(base, options.busy, &program.name));
+fn show(options: &Options, programs: &[&Program], base: &Path) -> Result<()> {
+    let kept = programs.iter().filter_map(|program| kept::read(base, options.busy, &program.name));
     let (rows, mut loads): (Vec<_>, Vec<_>) = kept.unzip();
     loads.sort_by(f64::total_cmp);
     let (Some(least), Some(most)) = (loads.first(), loads.last()) else { bail!("nothing was run yet") };
     let beside =
         if options.busy { "beside a busy loop on each CPU" } else { "without busy loops of its own" };
     let conditions = format!("{}, load {least} to {most} before each program, {beside}", system());
-    println!("{}", table::render(&rows, &conditions, options.markdown));
+    println!("{}", table::render(&rows, &conditions, options.measuring.markdown));
     Ok(())
 }
 
@@ -128,52 +138,4 @@ fn busy_loops(base: &Path) -> Result<Vec<Started>> {
     let words = ["timeout", BUSY_SECONDS_MAX, "sh", "-c", "while :; do :; done"].map(str::to_owned);
     let cpus = available_parallelism().context("the number of CPUs is not known")?.get();
     (0..cpus).map(|_| Started::spawn(&words, base, &base.join("busy"))).collect()
-}
-
-fn options<'a>(arguments: &[&str], programs: &'a Programs) -> Result<Options<'a>> {
-    let mut options = Options::default();
-    let mut words = arguments.iter();
-    while let Some(&word) = words.next() {
-        match word {
-            "--markdown" => options.markdown = true,
-            "--busy" => options.busy = true,
-            "--kept" => options.kept = true,
-            "--findings" => options.findings = true,
-            "--dwell" => {
-                // Programs are run in directories of their own.
-                let path = Path::new(words.next().context("--dwell wants the path of a binary")?);
-                options.dwell = Some(std::path::absolute(path)?);
-            }
-            name => {
-                let Some(program) = programs.find(name) else {
-                    let names: Vec<_> = programs.all().map(|program| program.name.as_str()).collect();
-                    bail!("no program {name}; there are {}", names.join(", "));
-                };
-                options.programs.push(program);
-            }
-        }
-    }
-    if options.programs.is_empty() {
-        options.programs.extend(programs.all());
-    }
-    Ok(options)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn programs_are_chosen_by_name_and_others_refused() {
-        let programs = Programs::read().unwrap();
-        let options = |arguments: &[&str]| super::options(arguments, &programs);
-        assert_eq!(options(&["--busy"]).unwrap().programs.len(), programs.all().count());
-        let first = &programs.all().next().unwrap().name;
-        let chosen = options(&["--markdown", first, "--dwell", "x"]).unwrap();
-        assert_eq!((chosen.programs.len(), chosen.markdown, chosen.busy), (1, true, false));
-        assert!(options(&["--kept"]).unwrap().kept && !chosen.kept);
-        assert!(options(&["--findings"]).unwrap().findings && !chosen.findings);
-        assert!(chosen.dwell.is_some_and(|path| path.is_absolute()));
-        assert!(options(&["no-such"]).is_err() && options(&["--dwell"]).is_err());
-    }
 }

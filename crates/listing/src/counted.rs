@@ -4,8 +4,8 @@
 //! added, not renamed. It has what is on the page, and no counts of other functions' blocks.
 
 use crate::listing::Listing;
-use model::Ns;
 use model::recording::Host;
+use model::{JsonSchema, Ns};
 use serde::{Deserialize, Serialize};
 
 /// The name of the schema of `dwell run --count-blocks --json`.
@@ -13,18 +13,17 @@ pub const SCHEMA_BLOCKS: &str = "dwell.blocks/1";
 
 /// What `dwell run --count-blocks --json` writes, and what is kept of it: exact executions of the
 /// basic blocks of a function, or of those of a program that execute most.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CountedBlocks {
     /// [`SCHEMA_BLOCKS`].
     pub schema: String,
     /// The host.
     pub host: Host,
     /// When it began: RFC 3339, UTC.
-    #[cfg_attr(feature = "schema", schemars(with = "model::shape::Utc"))]
+    #[schemars(with = "model::shape::Utc")]
     pub started_at: String,
     /// The program and its arguments. Bytes that are no UTF-8 are replaced.
-    #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
+    #[schemars(length(min = 1))]
     pub command: Vec<String>,
     /// The function that was counted; none where all of the program was.
     pub function: Option<CountedFunction>,
@@ -56,8 +55,7 @@ impl CountedBlocks {
 }
 
 /// A function that was asked for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CountedFunction {
     /// As it was asked for: `NAME` or `NAME@FILE`.
     pub asked: String,
@@ -68,8 +66,7 @@ pub struct CountedFunction {
 }
 
 /// Executed instructions of a function.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FunctionSum {
     /// Its name.
     pub name: String,
@@ -80,8 +77,7 @@ pub struct FunctionSum {
 }
 
 /// Functions that are only summed up.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OtherFunctions {
     /// How many.
     pub functions: u64,
@@ -90,8 +86,7 @@ pub struct OtherFunctions {
 }
 
 /// Executed instructions of a file that belong to no named function.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UnnamedSum {
     /// The file, as named in the program's maps; empty for memory without a file.
     pub module: String,
@@ -100,8 +95,7 @@ pub struct UnnamedSum {
 }
 
 /// Why counting ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stopped {
     /// The program ended: the counts are complete.

@@ -1,10 +1,10 @@
 //! Instructions and their successors. Decoding is left to `disassemble`.
 
+use model::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The control flow after an instruction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "flow", rename_all = "kebab-case")]
 pub enum Flow {
     /// Continues with the next one. System calls are plain too.
@@ -48,13 +48,12 @@ impl Flow {
 }
 
 /// One instruction.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Instruction {
     /// Its address in the file.
     pub address: u64,
     /// Length in bytes; never 0.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
+    #[schemars(range(min = 1))]
     pub len: u64,
     /// In Intel's or Arm's notation; `.byte 0x06` for other bytes. On riscv64 by its
     /// value only.

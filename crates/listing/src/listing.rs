@@ -5,7 +5,7 @@
 
 use crate::block::blocks;
 use crate::instruction::{Flow, Instruction};
-use model::Ns;
+use model::{JsonSchema, Ns};
 use serde::{Deserialize, Serialize};
 use stats::{Proportion, wilson_of};
 use std::collections::BTreeMap;
@@ -14,8 +14,7 @@ use std::collections::BTreeMap;
 const FEW: u64 = 100;
 
 /// The subject of a listing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Subject {
     /// The function. Untrusted until escaped.
     pub name: String,
@@ -48,8 +47,7 @@ pub struct ExecutionCounts {
 }
 
 /// A line of the source.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SourceLine {
     /// Its file.
     pub file: String,
@@ -60,8 +58,7 @@ pub struct SourceLine {
 }
 
 /// Caveats of a listing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Note {
     /// Skid: samples are taken by interrupts and have the address of the next instruction, so the
@@ -78,12 +75,11 @@ pub enum Note {
     Partial,
     /// This many jumps are indirect: blocks that only they reach are not separated, unless they
     /// were executed while counting.
-    IndirectJumps(#[cfg_attr(feature = "schema", schemars(range(min = 1)))] usize),
+    IndirectJumps(#[schemars(range(min = 1))] usize),
 }
 
 /// One instruction.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Listed {
     /// The instruction.
     #[serde(flatten)]
@@ -101,8 +97,7 @@ pub struct Listed {
 }
 
 /// One basic block.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ListedBlock {
     /// Address of its first instruction.
     pub start: u64,
@@ -123,8 +118,7 @@ pub struct ListedBlock {
 }
 
 /// Blocks that are only summed up.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OtherBlocks {
     /// How many.
     pub blocks: u64,
@@ -135,8 +129,7 @@ pub struct OtherBlocks {
 }
 
 /// A function with samples, counts and source lines.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Listing {
     /// Its subject.
     pub subject: Subject,

@@ -3,13 +3,12 @@
 pub use crate::state::State;
 use crate::together::PlacesTogether;
 use crate::wait::Reason;
-use crate::{Ns, Pid, Tid};
+use crate::{JsonSchema, Ns, Pid, Tid};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// How a figure is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
     /// From the time stamps of events at both of its ends.
@@ -21,8 +20,7 @@ pub enum Basis {
 }
 
 /// One state's share of the wall clock, with how it is known.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AccountPart {
     /// What the thread or path was doing.
     pub state: State,
@@ -37,10 +35,9 @@ pub struct AccountPart {
 }
 
 /// One place on the critical path: thread, state, reason, total duration.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "StoredStep")]
-#[cfg_attr(feature = "schema", schemars(!from))]
+#[schemars(!from)]
 pub struct Step {
     /// The process; 0 for time that belongs to none.
     pub pid: Pid,

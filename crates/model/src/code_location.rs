@@ -1,7 +1,8 @@
 //! Code locations, which stacks consist of, and their names.
 
-use crate::Pid;
+use crate::{JsonSchema, Pid};
 use serde::{Deserialize, Serialize};
+use strum::VariantArray;
 
 /// A code location.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -53,9 +54,9 @@ pub enum CodeLocation {
 pub const JIT_MODULE: &str = "[jit]";
 
 /// What makes machine code while a program runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[derive(VariantArray)]
 pub enum Runtime {
     /// V8 in Node.js.
     Node,
@@ -75,15 +76,7 @@ pub enum Runtime {
 
 impl Runtime {
     /// All of them.
-    pub const ALL: [Runtime; 7] = [
-        Runtime::Node,
-        Runtime::V8,
-        Runtime::HotSpot,
-        Runtime::DotNet,
-        Runtime::LuaJit,
-        Runtime::PyPy,
-        Runtime::Other,
-    ];
+    pub const ALL: [Runtime; 7] = *Self::VARIANTS.as_array().unwrap();
 
     /// What stands for a function where code that this has made has no name.
     pub fn mark(self) -> &'static str {
@@ -100,8 +93,7 @@ impl Runtime {
 }
 
 /// Machine code that a process made while it ran, and for which no name is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct UnnamedCode {
     /// What made it.
     pub runtime: Runtime,
@@ -110,8 +102,7 @@ pub struct UnnamedCode {
 }
 
 /// The language of code, as far as it is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Language {
     /// Compiled to machine code.

@@ -1,14 +1,13 @@
 //! The places of a run's time by the program's own code: those that a person would open first.
 
 use crate::wait::{Reason, StackFrame};
-use crate::{Ns, State};
+use crate::{JsonSchema, Ns, State};
 use serde::{Deserialize, Serialize};
 
 /// Time of the account in one state, for one reason, that one function of the program had.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "StoredPlace")]
-#[cfg_attr(feature = "schema", schemars(!from))]
+#[schemars(!from)]
 pub struct CodePlace {
     /// The process's name.
     pub process: String,

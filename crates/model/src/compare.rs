@@ -44,12 +44,12 @@ pub mod timings;
 pub mod wake;
 pub mod why;
 
+use crate::JsonSchema;
 use serde::de::{Deserialize, Deserializer, Error};
 use serde::ser::Serializer;
 
 /// One of the two results.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Side {
     /// The first: the reference.
@@ -108,8 +108,7 @@ impl ChangeWords {
 }
 
 /// Something other than the figures in which the two results differ.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize, JsonSchema)]
 pub struct Difference {
     /// What differs, in a few words.
     pub what: String,
@@ -120,8 +119,7 @@ pub struct Difference {
 }
 
 /// An estimate with its interval.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize, JsonSchema)]
 pub struct EstimateInterval {
     /// The estimate.
     pub estimate: f64,

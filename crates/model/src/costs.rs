@@ -1,13 +1,12 @@
 //! What single operations cost on a machine, from its latency ladder. Waits are compared with them,
 //! and predictions use them. `analyse` takes them from a ladder.
 
-use crate::Seen;
 use crate::ladder::MedianInterval;
+use crate::{JsonSchema, Seen};
 use serde::{Deserialize, Serialize};
 
 /// Costs of one operation each, in nanoseconds: the median with its 95 % interval, to a thousandth.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Costs {
     /// The ladder that they are from, in words.
     pub from: String,
@@ -56,8 +55,7 @@ pub struct Costs {
 }
 
 /// What a load from a set of memory costs.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadCost {
     /// The size of the set.
     pub bytes: u64,
@@ -66,8 +64,7 @@ pub struct LoadCost {
 }
 
 /// Operations that waits are compared with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
     /// `memory_access_ns`.

@@ -4,13 +4,14 @@
 //! A counter is sampled: each time it has counted so much (its period), the kernel says where. So a
 //! sample stands for the period, and sums over samples are estimates, as those of time are.
 
-use crate::{Ns, Seen};
+use crate::{JsonSchema, Ns, Seen};
 use serde::{Deserialize, Serialize};
+use strum::VariantArray;
 
 /// A counter of the processor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[derive(VariantArray)]
 pub enum Counter {
     /// Clock cycles in which the CPU was not halted.
     Cycles,
@@ -31,15 +32,7 @@ pub enum Counter {
 
 impl Counter {
     /// All, in the order of every output.
-    pub const ALL: [Self; 7] = [
-        Self::Cycles,
-        Self::Instructions,
-        Self::BranchMisses,
-        Self::LastLevelMisses,
-        Self::Slots,
-        Self::FrontEndSlots,
-        Self::BackEndSlots,
-    ];
+    pub const ALL: [Self; 7] = *Self::VARIANTS.as_array().unwrap();
 
     /// Its name in a sentence.
     pub fn name(self) -> &'static str {
@@ -93,8 +86,7 @@ impl CounterTimes {
 }
 
 /// What the counters say: of the code of all threads, and of that on the path.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CounterTable {
     /// Of all threads.
     #[serde(flatten)]
@@ -112,15 +104,14 @@ pub struct CounterTable {
 }
 
 /// What the counters say of some code.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CountedCode {
     /// In user mode.
     pub user: Counted,
     /// In the kernel. Unseen where counting there was not permitted.
     pub kernel: Seen<Counted>,
     /// Cycles by its time on a CPU, in user mode and in the kernel.
-    #[cfg_attr(feature = "schema", schemars(with = "Seen<crate::shape::Positive>"))]
+    #[schemars(with = "Seen<crate::shape::Positive>")]
     pub clock_hz: Seen<f64>,
     /// Samples of cycles that it rests on; 0 in results of an older dwell.
     #[serde(default)]
@@ -131,20 +122,18 @@ pub struct CountedCode {
 }
 
 /// The part of the time in which a counter counted: less than 1 where counters took turns.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CounterPart {
     /// Which.
     pub counter: Counter,
     /// The counted part of the time in which it was to count; unseen where it never did, or where
     /// there is none.
-    #[cfg_attr(feature = "schema", schemars(with = "Seen<crate::shape::Fraction>"))]
+    #[schemars(with = "Seen<crate::shape::Fraction>")]
     pub part: Seen<f64>,
 }
 
 /// Counts of some code, estimated from samples.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Counted {
     /// Each counter. Of one that had no sample, 0, and how much it is at most.
     pub counts: Vec<CounterRow>,
@@ -161,8 +150,7 @@ pub struct Counted {
 }
 
 /// One counter of some code.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CounterRow {
     /// Which.
     pub counter: Counter,
@@ -173,30 +161,28 @@ pub struct CounterRow {
 }
 
 /// A ratio of two counts, with its 95 % interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ratio {
     /// The estimate.
-    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
+    #[schemars(range(min = 0))]
     pub value: f64,
     /// Low end.
-    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
+    #[schemars(range(min = 0))]
     pub lo: f64,
     /// High end.
-    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
+    #[schemars(range(min = 0))]
     pub hi: f64,
 }
 
 /// Counts of one function, without what it calls.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CountedFunction {
     /// The function.
     pub function: String,
     /// Its file.
     pub module: String,
     /// `user` or `kernel`.
-    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["user", "kernel"])))]
+    #[schemars(extend("enum" = ["user", "kernel"]))]
     pub mode: String,
     /// Its counts.
     #[serde(flatten)]

@@ -1,11 +1,10 @@
 //! What was observed and what was not, as data with every result.
 
-use crate::{Ns, Seen};
+use crate::{JsonSchema, Ns, Seen};
 use serde::{Deserialize, Serialize};
 
 /// How much of a source was observed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Extent {
     /// All of it.
@@ -17,8 +16,7 @@ pub enum Extent {
 }
 
 /// One source of evidence: how much it gave, and what would give more.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Source {
     /// What it observes: `switches`, `calls`, `interrupts`, `thread names` (these two where they
     /// are missing), `sockets`, `disks`, `network`, `names`, `faults`, `fault places`, `code`,
@@ -50,8 +48,7 @@ impl Source {
 }
 
 /// Two independent figures for one thing, side by side.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Check {
     /// The figure that is compared.
     pub what: String,
@@ -68,8 +65,7 @@ pub struct Check {
 pub const THREADS: &str = "threads";
 
 /// The evidence that a result rests on. A page that looks complete is complete.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Coverage {
     /// Every source of evidence, observed or not.
     pub sources: Vec<Source>,
@@ -89,7 +85,7 @@ pub struct Coverage {
     pub reader_cpu_ns: Seen<Ns>,
     /// CPU time of other programs, as a share of the capacity of all CPUs while the program ran (0
     /// to 1).
-    #[cfg_attr(feature = "schema", schemars(with = "Seen<crate::shape::Fraction>"))]
+    #[schemars(with = "Seen<crate::shape::Fraction>")]
     pub host_busy: Seen<f64>,
     /// CPU time taken by the hypervisor while the program ran, summed over CPUs.
     pub steal_ns: Seen<Ns>,
@@ -100,8 +96,7 @@ pub struct Coverage {
 }
 
 /// What one kind of instrument cost the program.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InstrumentOverhead {
     /// Which: `calls` (entries and exits of system calls), `switches`, `wakes`, `samples`, `fault
     /// samples`.
@@ -115,8 +110,7 @@ pub struct InstrumentOverhead {
 }
 
 /// An interval, both ends included.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval {
     /// Low end.
     pub lo: Ns,

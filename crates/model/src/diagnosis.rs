@@ -11,12 +11,11 @@ use crate::requests::Requests;
 use crate::ruled_out::RuledOut;
 use crate::run::Run;
 use crate::wait::Reason;
-use crate::{Ns, Seen, State};
+use crate::{JsonSchema, Ns, Seen, State};
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// What a run means.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Diagnosis {
     /// The kinds of time that the class is decided from, with their shares of the account, largest
     /// first.
@@ -63,7 +62,7 @@ pub struct Diagnosis {
     /// none was asked for.
     pub probed: Option<(usize, Seen<Probed>)>,
     /// Causes that were looked for and are not there, and why.
-    #[cfg_attr(feature = "schema", schemars(with = "Vec<(CauseName, crate::shape::WhyNot)>"))]
+    #[schemars(with = "Vec<(CauseName, crate::shape::WhyNot)>")]
     pub ruled_out: Vec<(CauseName, RuledOut)>,
     /// Causes that could not be looked for, and why.
     pub unavailable: Vec<(CauseName, String)>,
@@ -125,8 +124,7 @@ fn has<T>(table: &Seen<T>, row: impl Fn(&T) -> bool) -> bool {
 }
 
 /// Kinds of time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TimeKind {
     /// Blocked in any way.
@@ -138,8 +136,7 @@ pub enum TimeKind {
 }
 
 /// Why a class is `mixed`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mixed {
     /// The two leading kinds are too close.
@@ -149,8 +146,7 @@ pub enum Mixed {
 }
 
 /// Time of the account in which a program was ready to run, by what had the CPUs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Starved {
     /// Other programs had them.
     pub others_ns: Ns,
@@ -163,8 +159,7 @@ pub struct Starved {
 }
 
 /// Work of the kernel for a program.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum KernelWork {
     /// Page faults.
@@ -181,8 +176,7 @@ fn of_kernel<'de, D: Deserializer<'de>>(from: D) -> Result<Reason, D::Error> {
 }
 
 /// A wait in operations of the host, as its ladder has measured them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Yardstick {
     /// The row of `waits`: the one that the path has most of.
     pub wait: usize,
@@ -193,8 +187,7 @@ pub struct Yardstick {
 }
 
 /// A series of host metrics, by its index in its list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
     /// Of `links`.
@@ -210,8 +203,7 @@ pub enum Metric {
 }
 
 /// A limit that a program runs under.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
     /// The CPU quota.
@@ -223,8 +215,7 @@ pub enum Limit {
 }
 
 /// What makes the figures of a run doubtful.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Doubts {
     /// More of the account is unexplained than should be.
     pub unexplained: bool,

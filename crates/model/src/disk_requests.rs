@@ -3,7 +3,7 @@
 //! These are requests that threads of the tree made, whether one of them waited for it or not.
 //! Those of the kernel's own threads, such as pages that are written back later, are not in it.
 
-use crate::{Pid, Seen};
+use crate::{JsonSchema, Pid, Seen};
 use serde::{Deserialize, Serialize};
 
 /// What was recorded of all disks.
@@ -43,19 +43,17 @@ pub struct DiskUse {
 }
 
 /// The table of requests.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DiskRequests {
     /// A disk, a process and a direction each, those with most requests first; not more than 64.
-    #[cfg_attr(feature = "schema", schemars(length(max = 64)))]
+    #[schemars(length(max = 64))]
     pub rows: Vec<DiskRequestRow>,
     /// Requests that are not among them.
     pub other_requests: u64,
 }
 
 /// Requests of one process to one disk in one direction.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DiskRequestRow {
     /// The disk; of a partition the whole one.
     pub device: Seen<String>,
@@ -81,7 +79,7 @@ pub struct DiskRequestRow {
     pub alone: u64,
     /// How many of the program's were under way on that disk when one was issued, itself included:
     /// the mean.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
+    #[schemars(range(min = 1))]
     pub depth_mean: f64,
     /// The most of them.
     pub depth_max: u32,

@@ -4,18 +4,20 @@
 //! the command that would change it. The JSON is a public contract, listed in
 //! `docs/schema/dwell.doctor.1.fields.txt`: fields are added, not renamed.
 
+use crate::JsonSchema;
 use crate::container::{Container, Wants};
 use crate::coverage::Extent;
 use crate::recording::{Host, Tier};
 use serde::{Deserialize, Serialize};
+use strum::VariantArray;
 
 /// The name of the schema of `dwell doctor --json`.
 pub const SCHEMA_DOCTOR: &str = "dwell.doctor/1";
 
 /// One thing that dwell does on a host, where the host lets it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[derive(VariantArray)]
 pub enum Ability {
     /// BPF programs on the tracepoints without which there is no account.
     Bpf,
@@ -63,29 +65,7 @@ pub enum Ability {
 
 impl Ability {
     /// All, in the order of the page.
-    pub const ALL: [Self; 21] = [
-        Self::Bpf,
-        Self::BpfClock,
-        Self::Mappings,
-        Self::Sockets,
-        Self::Disks,
-        Self::Network,
-        Self::Pages,
-        Self::Uprobes,
-        Self::PerfEvents,
-        Self::KernelSamples,
-        Self::KernelNames,
-        Self::OtherUsers,
-        Self::Pressure,
-        Self::Cgroup,
-        Self::HardwareCounters,
-        Self::RealTime,
-        Self::LockedMemory,
-        Self::IdleStates,
-        Self::Preemption,
-        Self::HugePages,
-        Self::Links,
-    ];
+    pub const ALL: [Self; 21] = *Self::VARIANTS.as_array().unwrap();
 }
 
 /// One ability, and what came of trying it.
@@ -207,8 +187,7 @@ pub struct Standing {
 
 /// What `dwell doctor --json` writes: what works on a host, each thing tried, and what would change
 /// the rest.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Doctor {
     /// [`SCHEMA_DOCTOR`].
     pub schema: String,
@@ -230,8 +209,7 @@ pub struct Doctor {
 }
 
 /// One ability, whether it works, and what would change it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Check {
     /// What was tried. New ones may be added.
     pub ability: Ability,

@@ -4,12 +4,11 @@
 use crate::account::DoesNotClose;
 use crate::sentence::Sentence;
 use crate::wait::{WaitCall, WaitTarget};
-use crate::{Ns, Seen, State};
+use crate::{JsonSchema, Ns, Seen, State};
 use serde::{Deserialize, Serialize};
 
 /// The time of a run by what explains it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Explanation {
     /// Findings in their order, own work and what is not judged, each longest first; `ns` sums to
     /// the account's sum exactly.
@@ -53,8 +52,7 @@ impl Explanation {
 }
 
 /// Time that one thing explains.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Explained {
     /// What explains it.
     pub by: ExplainedBy,
@@ -63,8 +61,7 @@ pub struct Explained {
 }
 
 /// What explains time.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ExplainedBy {
     /// A finding, by its index in `findings`.
@@ -82,8 +79,7 @@ pub enum ExplainedBy {
 }
 
 /// Waits of one kind that no finding explains.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UnjudgedWaits {
     /// Where in the kernel: the call's name, empty for a fault.
     pub call: WaitCall,
@@ -97,8 +93,7 @@ pub struct UnjudgedWaits {
 }
 
 /// What is open where most of a run's time is not judged.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OpenQuestion {
     /// What is known: how often, how long, where, and what ended it.
     pub known: Sentence,

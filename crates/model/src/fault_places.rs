@@ -3,7 +3,7 @@
 
 use crate::thread::Comm;
 use crate::wait::StackFrame;
-use crate::{Pid, Seen};
+use crate::{JsonSchema, Pid, Seen};
 use serde::{Deserialize, Serialize};
 
 /// What a page fault of the sample is in, as it is recorded.
@@ -29,8 +29,7 @@ pub enum FaultMapping {
 }
 
 /// What kind of mapping it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MappingKind {
     /// Not found.
@@ -46,19 +45,17 @@ pub enum MappingKind {
 }
 
 /// Page faults by process, mapping and place: estimates by a sample.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FaultPlaces {
     /// Those with most faults in the sample, first; not more than 16.
-    #[cfg_attr(feature = "schema", schemars(length(max = 16)))]
+    #[schemars(length(max = 16))]
     pub processes: Vec<FaultingProcess>,
     /// Estimated faults of all others.
     pub other_faults: u64,
 }
 
 /// The page faults of one process.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FaultingProcess {
     /// The process.
     pub pid: Pid,
@@ -71,15 +68,14 @@ pub struct FaultingProcess {
     /// Its largest resident set: beside the faults it says how often a page is touched anew.
     pub peak_bytes: Seen<u64>,
     /// By mapping and place, most faults first; not more than 8.
-    #[cfg_attr(feature = "schema", schemars(length(max = 8)))]
+    #[schemars(length(max = 8))]
     pub rows: Vec<FaultRow>,
     /// Estimated faults of other mappings and places.
     pub other_faults: u64,
 }
 
 /// Page faults of a process in one mapping, at one place of its code.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FaultRow {
     /// What kind of mapping.
     pub kind: MappingKind,

@@ -4,7 +4,7 @@
 //! Both are by the calls that read and write: what is mapped, sent by `sendfile` or moved by
 //! io_uring is in neither.
 
-use crate::{Call, Ns, Pid, Seen};
+use crate::{Call, JsonSchema, Ns, Pid, Seen};
 use serde::{Deserialize, Serialize};
 
 /// What was recorded of all files.
@@ -53,8 +53,7 @@ pub struct FileUse {
 
 /// Requests to disks that threads of a process made in calls on a file, by its descriptor, or in
 /// page faults of it. Counted, not estimated.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileRequests {
     /// Calls that read.
     pub reads: u64,
@@ -97,11 +96,10 @@ pub struct Transfers {
 }
 
 /// The table of files.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileTable {
     /// A file and a process each, those that moved most first; not more than 256.
-    #[cfg_attr(feature = "schema", schemars(length(max = 256)))]
+    #[schemars(length(max = 256))]
     pub rows: Vec<FileRow>,
     /// Bytes of files that are not among them.
     pub other_bytes: u64,
@@ -110,8 +108,7 @@ pub struct FileTable {
 }
 
 /// What a process read and wrote of a file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileRow {
     /// Its path; where that was not recorded, the first 15 bytes of its name after `…/`.
     pub path: String,
@@ -132,7 +129,7 @@ pub struct FileRow {
     /// What it wrote.
     pub written: TransferRow,
     /// How it was opened, of `O_SYNC`, `O_DSYNC` and `O_DIRECT`.
-    #[cfg_attr(feature = "schema", schemars(extend("items" = {"enum": ["O_SYNC", "O_DSYNC", "O_DIRECT"]})))]
+    #[schemars(extend("items" = {"enum": ["O_SYNC", "O_DSYNC", "O_DIRECT"]}))]
     pub flags: Vec<String>,
     /// Writes that each waited until the device had confirmed them, of a file that was opened with
     /// `O_SYNC` or `O_DSYNC`: counted, not estimated. Null where there were none; missing in files
@@ -148,8 +145,7 @@ pub struct FileRow {
 
 /// Writes that each waited until the device has confirmed them: of a file that was opened with
 /// `O_SYNC` or `O_DSYNC`. Counted, not estimated.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DurableRow {
     /// The system call of the last.
     pub call: String,
@@ -162,8 +158,7 @@ pub struct DurableRow {
 }
 
 /// What was moved in one direction.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TransferRow {
     /// The call that moved some of it last; empty where nothing was moved.
     pub call: String,

@@ -6,13 +6,12 @@
 
 use crate::coverage::Interval;
 use crate::sentence::Sentence;
-use crate::{Ns, Seen, State};
+use crate::{JsonSchema, Ns, Seen, State};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 /// The name of a cause.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct CauseName {
     /// For programs: lower case, with hyphens. It never changes.
     pub id: Cow<'static, str>,
@@ -34,8 +33,7 @@ impl CauseName {
 }
 
 /// A cause, found.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     /// Which.
     pub cause: CauseName,
@@ -64,8 +62,7 @@ pub struct Finding {
 }
 
 /// What a change saves.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Saving {
     /// How much.
     pub ns: Interval,
@@ -86,8 +83,7 @@ pub struct Saving {
 }
 
 /// A saving in the light of changes that were measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Learnt {
     /// What the structure of the run allows.
     pub structure: Interval,
@@ -104,8 +100,7 @@ pub struct Learnt {
 
 /// What was saved of measured programs of which dwell found no cause, by the changes that their
 /// authors knew: a base rate, no finding of this run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BaseRate {
     /// Four of five programs of other families save a part of the wall clock between these, if
     /// there is something to change.
@@ -133,8 +128,7 @@ impl Saving {
 
 /// Time that the change of another finding saves as well. Both together save less than the sum of
 /// what each saves alone, by that at least.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Shared {
     /// The other one: its index among the findings, which is lower.
     pub finding: usize,
@@ -143,8 +137,7 @@ pub struct Shared {
 }
 
 /// Time that is saved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SavedTime {
     /// The wall clock of a whole run.
@@ -173,8 +166,7 @@ impl SavedTime {
 }
 
 /// How it is known which part of a place's time can go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SavingBasis {
     /// The operations that go, and what each costs, were both seen.
@@ -204,8 +196,7 @@ impl SavingBasis {
 }
 
 /// Where a cause shows: a row of the run's tables, by its index.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RowRef {
     /// A part of `account`.

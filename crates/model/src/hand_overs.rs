@@ -3,24 +3,22 @@
 
 use crate::peers::Lengths;
 use crate::wait::{WaitCall, WaitTarget};
-use crate::{Pid, Seen, State, Tid};
+use crate::{JsonSchema, Pid, Seen, State, Tid};
 use serde::{Deserialize, Serialize};
 
 /// Waits of threads of the tree that other threads of the tree ended.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HandOvers {
     /// The most frequent hand-overs, first: 64 at most. Where more than eight rows differ only by
     /// their threads' numbers, or by their files or futexes, they are one.
-    #[cfg_attr(feature = "schema", schemars(length(max = 64)))]
+    #[schemars(length(max = 64))]
     pub rows: Vec<HandOverRow>,
     /// How many there were of all others.
     pub other_times: u64,
 }
 
 /// Waits of one thread that another one ended, for one target.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HandOverRow {
     /// Who ended them: who ran then, or had sent what arrived.
     pub from: HandOverEnd,
@@ -28,7 +26,7 @@ pub struct HandOverRow {
     pub to: HandOverEnd,
     /// The states in which a thread is blocked; `unexplained` if it was blocked and no wake-up was
     /// observed.
-    #[cfg_attr(feature = "schema", schemars(with = "crate::shape::WaitState"))]
+    #[schemars(with = "crate::shape::WaitState")]
     pub reason: State,
     /// The call in which the thread waited. In JSON its name, empty for a fault.
     pub call: WaitCall,
@@ -43,8 +41,7 @@ pub struct HandOverRow {
 }
 
 /// A thread at one end.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HandOverEnd {
     /// Its name.
     pub name: String,

@@ -3,8 +3,8 @@
 //! The JSON is a public contract, listed in `docs/schema/dwell.hits.1.fields.txt`: fields are
 //! added, not renamed. It has what is on the page, and no counts of other lines.
 
-use crate::Ns;
 use crate::recording::Host;
+use crate::{JsonSchema, Ns};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -13,18 +13,17 @@ pub const SCHEMA_HITS: &str = "dwell.hits/1";
 
 /// What `dwell run --hits --json` writes, and what is kept of it: exact executions of the lines of
 /// a Python program and of its Python children.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Hits {
     /// [`SCHEMA_HITS`].
     pub schema: String,
     /// The host.
     pub host: Host,
     /// When it began: RFC 3339, UTC.
-    #[cfg_attr(feature = "schema", schemars(with = "crate::shape::Utc"))]
+    #[schemars(with = "crate::shape::Utc")]
     pub started_at: String,
     /// The program and its arguments. Bytes that are no UTF-8 are replaced.
-    #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
+    #[schemars(length(min = 1))]
     pub command: Vec<String>,
     /// The function that was asked for; none for the lines with the most hits only.
     pub function: Option<String>,
@@ -39,7 +38,7 @@ pub struct Hits {
     /// All hits.
     pub hits: u64,
     /// Processes that were counted, by Python's version.
-    #[cfg_attr(feature = "schema", schemars(extend("additionalProperties" = {"type": "integer", "minimum": 1})))]
+    #[schemars(extend("additionalProperties" = {"type": "integer", "minimum": 1}))]
     pub versions: BTreeMap<String, u64>,
     /// How long the program was counted. It says nothing of how long it takes.
     pub elapsed_ns: Ns,
@@ -51,13 +50,12 @@ pub struct Hits {
     /// Python.
     pub disturbed: bool,
     /// Python processes that could not be counted, by reason.
-    #[cfg_attr(feature = "schema", schemars(extend("additionalProperties" = {"type": "integer", "minimum": 1})))]
+    #[schemars(extend("additionalProperties" = {"type": "integer", "minimum": 1}))]
     pub uncounted: BTreeMap<String, u64>,
 }
 
 /// A line that was hit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HotLine {
     /// The file as the program names it.
     pub file: String,
@@ -66,15 +64,14 @@ pub struct HotLine {
     /// Its function.
     pub function: String,
     /// Executions.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
+    #[schemars(range(min = 1))]
     pub hits: u64,
     /// Its text, at most 400 characters; null where the file could not be read or has no such line.
     pub source: Option<String>,
 }
 
 /// Lines that are only summed up.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OtherLines {
     /// How many.
     pub lines: u64,
@@ -83,8 +80,7 @@ pub struct OtherLines {
 }
 
 /// A function with all its lines.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HitFunction {
     /// Its qualified name.
     pub name: String,
@@ -95,8 +91,7 @@ pub struct HitFunction {
 }
 
 /// A line of a function.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FunctionLine {
     /// Its number, from 1.
     pub line: u32,

@@ -3,7 +3,7 @@
 use crate::compare::commands::EstimateInterval;
 use crate::recording::Host;
 use crate::run::{Class, Ends, FindingRow};
-use crate::{Ns, Seen};
+use crate::{JsonSchema, Ns, Seen};
 use serde::{Deserialize, Serialize};
 
 /// The schema of one pair.
@@ -14,8 +14,7 @@ pub const SCHEMA_SCORE: &str = "dwell.lab-score/1";
 pub const SCHEMA_QUIZ: &str = "dwell.lab-quiz/1";
 
 /// A pair of the lab: a program that is slow in one known way, and the same work without it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LabPair {
     /// Its name.
     pub name: String,
@@ -29,8 +28,7 @@ pub struct LabPair {
 }
 
 /// A writing on latency.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Writing {
     /// Title and author.
     pub title: String,
@@ -39,8 +37,7 @@ pub struct Writing {
 }
 
 /// What `dwell lab NAME --json` writes: one pair, held once.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LabRun {
     /// [`SCHEMA_LAB`].
     pub schema: String,
@@ -49,7 +46,7 @@ pub struct LabRun {
     /// The host.
     pub host: Host,
     /// When it began: RFC 3339, UTC.
-    #[cfg_attr(feature = "schema", schemars(with = "crate::shape::Utc"))]
+    #[schemars(with = "crate::shape::Utc")]
     pub started_at: String,
     /// Which.
     pub pair: LabPair,
@@ -73,8 +70,7 @@ pub struct LabRun {
 }
 
 /// A part of what the ways of a pair do.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LabPart {
     /// What it does: `read, from memory`.
     pub what: String,
@@ -83,8 +79,7 @@ pub struct LabPart {
 }
 
 /// Where a run had its CPU time: the longest first.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LabProfile {
     /// By function, without callees.
     pub functions: Vec<LabShare>,
@@ -93,29 +88,27 @@ pub struct LabProfile {
 }
 
 /// A function or a line, with its part of the CPU time.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LabShare {
     /// `malloc`, or `grid.py:17`.
     pub name: String,
     /// 0 to 1.
-    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
+    #[schemars(range(min = 0))]
     pub share: f64,
 }
 
 /// A pair under `dwell run` and `dwell compare`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LabSitting {
     /// How much the programs did, and of what.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
+    #[schemars(range(min = 1))]
     pub size: u64,
     /// The unit of `size`, in the plural.
     pub unit: String,
     /// Whether other programs kept all CPUs busy meanwhile.
     pub beside: bool,
     /// The commands, the slow one first.
-    #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
+    #[schemars(length(min = 1))]
     pub commands: Vec<Vec<String>>,
     /// Commands that do the same by themselves, in any directory, as long as `server` runs; empty
     /// in results of earlier versions.
@@ -142,8 +135,7 @@ pub struct LabSitting {
 }
 
 /// One run under `dwell run`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Observed {
     /// Its wall clock.
     pub wall_ns: Ns,
@@ -156,13 +148,12 @@ pub struct Observed {
     pub functions: Vec<String>,
     /// CPU time of other programs meanwhile, in parts of all CPUs.
     #[serde(default)]
-    #[cfg_attr(feature = "schema", schemars(with = "Seen<crate::shape::NotNegative>"))]
+    #[schemars(with = "Seen<crate::shape::NotNegative>")]
     pub host_busy: Seen<f64>,
 }
 
 /// Whether dwell was right.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Outcome {
     /// The first finding is the cause that the program has. Beside other programs that keep the
     /// CPUs busy, that is the first after `cpu-contention`. Of a healthy program: nothing is
@@ -193,8 +184,7 @@ impl Outcome {
 }
 
 /// Why the cause of a pair is no finding.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Unfound {
     /// What follows for dwell.
     pub kind: UnfoundKind,
@@ -210,8 +200,7 @@ impl Unfound {
 }
 
 /// What follows where the cause of a pair is no finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum UnfoundKind {
     /// Its signs could not be observed: nothing is right or wrong.
@@ -224,8 +213,7 @@ pub enum UnfoundKind {
 }
 
 /// What `dwell lab --score --json` writes: many sittings. `--resume` goes on from it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LabScore {
     /// [`SCHEMA_SCORE`].
     pub schema: String,
@@ -234,10 +222,10 @@ pub struct LabScore {
     /// The host.
     pub host: Host,
     /// When it began: RFC 3339, UTC.
-    #[cfg_attr(feature = "schema", schemars(with = "crate::shape::Utc"))]
+    #[schemars(with = "crate::shape::Utc")]
     pub started_at: String,
     /// Sittings of each pair that were asked for.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
+    #[schemars(range(min = 1))]
     pub rounds: u32,
     /// What the sizes were drawn from.
     pub seed: u64,
@@ -252,8 +240,7 @@ pub struct LabScore {
 }
 
 /// The sittings of a pair.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScoreRow {
     /// Which.
     pub pair: LabPair,
@@ -262,8 +249,7 @@ pub struct ScoreRow {
 }
 
 /// The score of all sittings.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScoreTotal {
     /// Sittings of programs that have a cause, but for those in `unseen`.
     pub sittings: u32,
@@ -300,8 +286,7 @@ pub struct ScoreTotal {
 
 /// What `dwell lab --quiz --json` writes: what a reader of a page said of a program, and whether
 /// that was right.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LabQuiz {
     /// [`SCHEMA_QUIZ`].
     pub schema: String,
@@ -310,7 +295,7 @@ pub struct LabQuiz {
     /// The host.
     pub host: Host,
     /// When it began: RFC 3339, UTC.
-    #[cfg_attr(feature = "schema", schemars(with = "crate::shape::Utc"))]
+    #[schemars(with = "crate::shape::Utc")]
     pub started_at: String,
     /// What the pair and its time were drawn from.
     pub seed: u64,
@@ -325,8 +310,7 @@ pub struct LabQuiz {
 }
 
 /// What the reader of a quiz said.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct QuizAnswer {
     /// The cause.
     pub cause: String,
@@ -335,8 +319,7 @@ pub struct QuizAnswer {
 }
 
 /// Whether an answer was right.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct QuizGrade {
     /// The cause is that of the program.
     pub cause: bool,

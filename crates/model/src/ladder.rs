@@ -10,16 +10,18 @@ pub mod beside;
 
 pub use crate::cache::Cache;
 use crate::recording::Host;
-use crate::{Ns, Origin, Seen};
+use crate::{JsonSchema, Ns, Origin, Seen};
 use serde::{Deserialize, Serialize};
+use strum::{IntoStaticStr, VariantArray};
 
 /// The name of the schema.
 pub const SCHEMA_LADDER: &str = "dwell.ladder/1";
 
 /// Groups of rungs, in the order of the ladder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[derive(IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "kebab-case")]
 pub enum RungGroup {
     /// One core alone.
     Core,
@@ -39,38 +41,21 @@ pub enum RungGroup {
 
 impl RungGroup {
     /// All of them.
-    pub const ALL: [RungGroup; 7] = [
-        RungGroup::Core,
-        RungGroup::Memory,
-        RungGroup::Allocator,
-        RungGroup::Language,
-        RungGroup::Kernel,
-        RungGroup::Files,
-        RungGroup::Network,
-    ];
+    pub const ALL: [RungGroup; 7] = *Self::VARIANTS.as_array().unwrap();
 
     /// The name used in every output.
     pub fn name(self) -> &'static str {
-        match self {
-            RungGroup::Core => "core",
-            RungGroup::Memory => "memory",
-            RungGroup::Allocator => "allocator",
-            RungGroup::Language => "language",
-            RungGroup::Kernel => "kernel",
-            RungGroup::Files => "files",
-            RungGroup::Network => "network",
-        }
+        self.into()
     }
 }
 
 /// What a rung says of itself before it is measured. All texts are sentences or parts of one,
 /// without a full stop.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RungDescription {
     /// Unique, lower case, words joined by `-`: a public name. Of a rung about a host that was
     /// named, with `@HOST` behind.
-    #[cfg_attr(feature = "schema", schemars(regex(pattern = r"^[a-z0-9-]+(@[\s\S]+)?$")))]
+    #[schemars(regex(pattern = r"^[a-z0-9-]+(@[\s\S]+)?$"))]
     pub id: String,
     /// Its group.
     pub group: RungGroup,
@@ -84,7 +69,7 @@ pub struct RungDescription {
     /// before; another wording of the method is the same version. Results that lack it are of the
     /// first.
     #[serde(default = "first_version")]
-    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
+    #[schemars(range(min = 1))]
     pub method_version: u32,
     /// Where the method comes from.
     pub source: String,
@@ -167,27 +152,26 @@ pub struct SizeSamples {
 }
 
 /// The machine's properties, beyond those of `host`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Machine {
     /// The CPU's name.
     pub cpu: Seen<String>,
     /// Caches that hold data, smallest level first. Empty where the kernel does not list them.
     pub caches: Vec<Cache>,
     /// Smallest page size, in bytes.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
+    #[schemars(range(min = 1))]
     pub page_bytes: u64,
     /// Memory nodes.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
+    #[schemars(range(min = 1))]
     pub nodes: u32,
     /// CPUs that dwell was allowed to use.
     pub cpus_allowed: Vec<u32>,
     /// The frequency that the kernel states now, in MHz. In a virtual machine often that of the
     /// time stamp counter.
-    #[cfg_attr(feature = "schema", schemars(with = "Seen<crate::shape::NotNegative>"))]
+    #[schemars(with = "Seen<crate::shape::NotNegative>")]
     pub stated_mhz: Seen<f64>,
     /// The highest frequency that the kernel may set, in MHz.
-    #[cfg_attr(feature = "schema", schemars(with = "Seen<crate::shape::NotNegative>"))]
+    #[schemars(with = "Seen<crate::shape::NotNegative>")]
     pub max_mhz: Seen<f64>,
     /// The frequency governor.
     pub governor: Seen<String>,
@@ -198,8 +182,7 @@ pub struct Machine {
 }
 
 /// The request.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LadderRequest {
     /// Quick: five seconds instead of thirty.
     pub quick: bool,
@@ -244,8 +227,7 @@ pub struct LadderMeasurements {
 }
 
 /// A median with its 95 % interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MedianInterval {
     /// Half of the samples are below.
     pub median: f64,
@@ -256,8 +238,7 @@ pub struct MedianInterval {
 }
 
 /// Spread of the samples.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Spread {
     /// The smallest.
     pub min: f64,
@@ -270,8 +251,7 @@ pub struct Spread {
 }
 
 /// Whether a figure is plausible.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Plausibility {
     /// It agrees with published figures and the machine's other rungs.
@@ -283,8 +263,7 @@ pub enum Plausibility {
 }
 
 /// Plausibility and its basis.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Plausible {
     /// Whether it is plausible.
     pub verdict: Plausibility,
@@ -293,8 +272,7 @@ pub struct Plausible {
 }
 
 /// A rung of the ladder.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rung {
     /// Its description.
     #[serde(flatten)]
@@ -324,22 +302,20 @@ pub fn cycle_ns(rungs: &[Rung]) -> Option<f64> {
 }
 
 /// A point of latency against size.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Point {
     /// Size of the memory, in bytes.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
+    #[schemars(range(min = 1))]
     pub bytes: u64,
     /// Nanoseconds per load.
     pub ns: MedianInterval,
 }
 
 /// Where latency rises.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencyEdge {
     /// The size at which it rises: the geometric mean of two points of the curve.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
+    #[schemars(range(min = 1))]
     pub bytes: u64,
     /// Latency below that size.
     pub below_ns: f64,
@@ -351,8 +327,7 @@ pub struct LatencyEdge {
 }
 
 /// Latency against size, and the edges in it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Curve {
     /// Smallest size first.
     pub points: Vec<Point>,
@@ -362,8 +337,7 @@ pub struct Curve {
 
 /// What `dwell ladder --json` writes. Times of one operation are nanoseconds with a fraction;
 /// durations are whole nanoseconds.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ladder {
     /// [`SCHEMA_LADDER`].
     pub schema: String,
@@ -372,7 +346,7 @@ pub struct Ladder {
     /// Further properties of the machine.
     pub machine: Machine,
     /// When it began: RFC 3339, UTC, to the nanosecond; in results of older versions to the second.
-    #[cfg_attr(feature = "schema", schemars(with = "crate::shape::Utc"))]
+    #[schemars(with = "crate::shape::Utc")]
     pub started_at: String,
     /// Which result it is.
     #[serde(flatten)]

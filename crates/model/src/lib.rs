@@ -77,6 +77,13 @@ pub mod wake_reason;
 pub mod what_if;
 pub mod window;
 
+/// Derived by the types of a result: it describes their JSON in builds for the crate `schema`, and
+/// is nothing in all others.
+#[cfg(not(feature = "schema"))]
+pub use no_schema::JsonSchema;
+#[cfg(feature = "schema")]
+pub use schemars::JsonSchema;
+
 pub use account::{Account, AccountPart, Basis, State, Step};
 pub use arch::Arch;
 pub use call::{Call, CallResults, CallStats, CallTime, PathAgain, PathsAsked};

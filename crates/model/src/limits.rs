@@ -3,7 +3,7 @@
 //! Of several the tightest counts. Counters are cumulative, as the kernel keeps them; `analyse`
 //! makes of them what happened in the wall.
 
-use crate::{Ns, Seen};
+use crate::{JsonSchema, Ns, Seen};
 use serde::{Deserialize, Serialize};
 
 /// The control group that a program is in, at one moment.
@@ -21,8 +21,7 @@ pub struct ControlGroup {
 }
 
 /// The CPU quota of a group.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuQuota {
     /// The group that has it: the program's own, or one above.
     pub group: String,
@@ -39,8 +38,7 @@ pub struct CpuQuota {
 }
 
 /// The memory limit of a group.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryLimit {
     /// The group that has it: the program's own, that of another of its processes, or one above.
     pub group: String,
@@ -60,8 +58,7 @@ impl CpuQuota {
 }
 
 /// The limits of a run: those that it ended with, and what they did within the wall.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Limits {
     /// The program's control group, from the root of its hierarchy.
     pub group: Seen<String>,

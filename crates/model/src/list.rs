@@ -1,14 +1,13 @@
 //! What `dwell list --json` writes: results that were kept, without what is in them.
 
-use crate::Ns;
+use crate::{JsonSchema, Ns};
 use serde::{Deserialize, Serialize};
 
 /// The schema of a list.
 pub const SCHEMA_LIST: &str = "dwell.list/1";
 
 /// Kept results, the newest first.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ResultList {
     /// [`SCHEMA_LIST`].
     pub schema: String,
@@ -19,13 +18,12 @@ pub struct ResultList {
 }
 
 /// A kept result, for a line of a list. All of it may be of others.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Listed {
     /// Its name.
     pub id: String,
     /// When it was kept: RFC 3339, UTC.
-    #[cfg_attr(feature = "schema", schemars(with = "crate::shape::Utc"))]
+    #[schemars(with = "crate::shape::Utc")]
     pub at: String,
     /// The verb.
     pub verb: String,

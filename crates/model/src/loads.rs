@@ -1,8 +1,8 @@
 //! Loads of the program's own code: where one was that a sample struck, and what samples tell of
 //! the memory that a function loads from.
 
-use crate::Seen;
 use crate::cache::Cache;
+use crate::{JsonSchema, Seen};
 use serde::{Deserialize, Serialize};
 
 /// The load that a sample struck: that of the instruction before, which has just come, or that of
@@ -33,8 +33,7 @@ pub struct LoadsObserved {
 }
 
 /// The loads of the program's own code, by function.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadTable {
     /// Functions with 30 samples or more, those with most samples at loads first; at most 50.
     pub functions: Vec<LoadRow>,
@@ -43,8 +42,7 @@ pub struct LoadTable {
 }
 
 /// What samples tell of one function's loads.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadRow {
     /// The function.
     pub function: String,
@@ -74,13 +72,12 @@ pub struct LoadRow {
     /// How much of the way from one sample to the thread's next is always the same: the part of
     /// such steps that the most frequent eighth has. An eighth and some where addresses jump, more
     /// where they run on in order.
-    #[cfg_attr(feature = "schema", schemars(with = "Seen<crate::shape::Fraction>"))]
+    #[schemars(with = "Seen<crate::shape::Fraction>")]
     pub in_order: Seen<f64>,
 }
 
 /// The size of a set of memory, with its 95 % interval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SetBytes {
     /// Pairs of addresses in the same line, or page.
     pub pairs: u64,

@@ -1,7 +1,7 @@
 //! Network use of the tree: connections and name lookups.
 
 use crate::object::SocketEnds;
-use crate::{Ns, Pid, Tid};
+use crate::{JsonSchema, Ns, Pid, Tid};
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display, Formatter};
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -88,8 +88,7 @@ pub struct Connection {
 }
 
 /// The processes of this host that serve the program at an address.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PeerProcess {
     /// The address and port.
     pub remote: String,
@@ -105,8 +104,7 @@ pub struct PeerProcess {
 }
 
 /// What processes used in some time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PeerUse {
     /// For how long that was counted: from when the program was first seen to wait for them.
     pub ns: Ns,
@@ -117,8 +115,7 @@ pub struct PeerUse {
 }
 
 /// How the tree got a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ConnectionOrigin {
     /// A thread connected.

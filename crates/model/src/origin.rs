@@ -1,21 +1,20 @@
 //! What a result says of itself when many are together: which it is, and of which machine.
 
-use crate::Seen;
+use crate::{JsonSchema, Seen};
 use serde::{Deserialize, Serialize};
 
 /// Which result it is, and where it is from. Results of older versions lack all of it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Origin {
     /// A number of the result: 32 hexadecimal digits, of a SHA-256 of what was measured, when and
     /// where. It is the same in every file that has the result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schemars(regex(pattern = r"^[0-9a-f]{32}$")))]
+    #[schemars(regex(pattern = r"^[0-9a-f]{32}$"))]
     pub id: Option<String>,
     /// A number of the machine: 16 hexadecimal digits, of a hash of its machine-id(5), which cannot
     /// be recovered from it, and of its CPU. Copies of one image have the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schemars(regex(pattern = r"^[0-9a-f]{16}$")))]
+    #[schemars(regex(pattern = r"^[0-9a-f]{16}$"))]
     pub machine_number: Option<String>,
 }
 

@@ -1,15 +1,14 @@
 //! The network peers of the tree, in the schema of `--json`: its connections and name lookups.
 
 use crate::network::{ConnectionOrigin, PeerProcess};
-use crate::{Ns, Seen};
+use crate::{JsonSchema, Ns, Seen};
 use serde::{Deserialize, Serialize};
 
 /// TCP connections with one peer that began in the same way.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConnectionRow {
     /// Protocol.
-    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["tcp"])))]
+    #[schemars(extend("enum" = ["tcp"]))]
     pub protocol: String,
     /// How the tree got them.
     pub began: ConnectionOrigin,
@@ -76,8 +75,7 @@ pub struct ConnectionRow {
 }
 
 /// What a peer on this host does while the program waits for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PeerDoes {
     /// It computes: its CPU time is half or more of the time for which it was waited.
@@ -89,8 +87,7 @@ pub enum PeerDoes {
 }
 
 /// Turns with a peer: something is sent, and then threads of the tree wait for what comes back.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Turns {
     /// Number of turns.
     pub times: u64,
@@ -119,8 +116,7 @@ impl Turns {
 }
 
 /// What opening connections to a peer takes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Opening {
     /// The most that were open at once.
     pub at_once: u64,
@@ -132,8 +128,7 @@ pub struct Opening {
 }
 
 /// How the connections of a row are used.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Dialogue {
     /// The most turns on one connection.
     pub turns_max: u64,
@@ -151,8 +146,7 @@ pub struct Dialogue {
 /// Repeated waits as long as a delayed ACK, after more than one small write: each side waits for
 /// the other (Nagle's algorithm, RFC 896, on this side; delayed ACK, RFC 1122 section 4.2.3.2, on
 /// the other).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DelayedAck {
     /// Waits of that length.
     pub waits: u64,
@@ -168,8 +162,7 @@ pub struct DelayedAck {
 }
 
 /// A summary of durations.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Lengths {
     /// Their sum.
     pub total_ns: Ns,
@@ -182,8 +175,7 @@ pub struct Lengths {
 }
 
 /// Lookups of one name and type at one server.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LookupRow {
     /// The name, in presentation form and lower case; unseen for those that came after the table of
     /// names was full.

@@ -6,12 +6,11 @@
 use crate::account::Basis;
 use crate::coverage::Interval;
 use crate::wait::{SyscallName, WaitTarget};
-use crate::{Ns, Pid, Seen, State};
+use crate::{JsonSchema, Ns, Pid, Seen, State};
 use serde::{Deserialize, Serialize};
 
 /// The savings of a run, by site.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Prediction {
     /// The wall clock by the clocks that the savings come from, with nothing edited. It is the
     /// run's.
@@ -22,8 +21,7 @@ pub struct Prediction {
 }
 
 /// Something that a program spends time at and that could be made to cost less.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Site {
     /// A system call: on a CPU in it, and waits in it that no thread of the tree ended.
@@ -52,8 +50,7 @@ pub enum Site {
 ///
 /// The ends of an interval are apart by what the site had before it was watched, and by what
 /// samples leave open.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SiteTimes {
     /// Which.
     pub site: Site,

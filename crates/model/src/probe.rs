@@ -3,14 +3,16 @@
 //!
 //! Which finding has which probe is up to `analyse`, how a fix is imposed to `probes`.
 
-use crate::Ns;
 use crate::compare::why::Came;
+use crate::{JsonSchema, Ns};
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 /// What is imposed on a program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[derive(IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Probe {
     /// Calls that have the disk confirm what was written return at once.
     SkipFlushes,
@@ -39,14 +41,7 @@ impl Probe {
 
     /// On the command line and in JSON. It never changes.
     pub fn id(self) -> &'static str {
-        match self {
-            Self::SkipFlushes => "skip-flushes",
-            Self::NoDelay => "no-delay",
-            Self::WarmFiles => "warm-files",
-            Self::LiftQuota => "lift-quota",
-            Self::RaisePriority => "raise-priority",
-            Self::KeepMemory => "keep-memory",
-        }
+        self.into()
     }
 
     /// The probe of this name.
@@ -63,13 +58,12 @@ impl Probe {
 
 /// What pairs of runs gave, one of each pair as the program is, one with the probe; none of them is
 /// observed otherwise.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Probed {
     /// What was imposed.
     pub probe: Probe,
     /// How many pairs.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
+    #[schemars(range(min = 1))]
     pub pairs: u32,
     /// The median wall clock of the runs without the probe.
     pub plain_ns: Ns,
@@ -85,8 +79,7 @@ pub struct Probed {
 }
 
 /// A saving that was measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MeasuredSaving {
     /// The middle; negative where the probe made the program slower.
     pub estimate: i64,

@@ -1,12 +1,11 @@
 //! What is known of the processes of a run beside their threads, in the schema of `--json`: their
 //! programs, and the largest of them.
 
-use crate::{Ns, Pid, Seen};
+use crate::{JsonSchema, Ns, Pid, Seen};
 use serde::{Deserialize, Serialize};
 
 /// The process with the largest resident set.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryPeak {
     /// Its largest resident set, as the kernel counts it.
     pub bytes: u64,
@@ -21,19 +20,17 @@ pub struct MemoryPeak {
 
 /// The processes of the tree by the program that they executed last. One that executes none has
 /// that of its creator.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Programs {
     /// The programs that used most CPU time, first; not more than 32.
-    #[cfg_attr(feature = "schema", schemars(length(max = 32)))]
+    #[schemars(length(max = 32))]
     pub rows: Vec<ProgramRow>,
     /// All others together; none where there are none.
     pub rest: Option<ProgramRow>,
 }
 
 /// All processes of one program, until the end of the wall.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProgramRow {
     /// Its name: the first 15 bytes of its file's. Of the rest empty.
     pub name: String,

@@ -5,13 +5,12 @@
 
 use crate::code_location::{Language, Runtime, UnnamedCode};
 use crate::state::State;
-use crate::{Ns, Pid, Seen, Tid};
+use crate::{JsonSchema, Ns, Pid, Seen, Tid};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// The call tree of a whole program, all its threads.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Profile {
     /// Code locations; nodes refer to them by index.
     pub frames: Vec<Frame>,
@@ -70,8 +69,7 @@ impl Profile {
 
 /// A code location, with its names where they are known. Names come from the program: untrusted
 /// until escaped.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Frame {
     /// The function: its name, or `module+0x1f0` where there is no symbol. All `unnamed` code of a
     /// runtime has one.
@@ -172,8 +170,7 @@ impl Frame {
 }
 
 /// A function called from somewhere.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Node {
     /// Its caller: a position in `nodes`, before its own. None for the outermost function.
     pub caller: Option<u32>,
@@ -182,8 +179,7 @@ pub struct Node {
 }
 
 /// A thread that has stacks.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Owner {
     /// Its process.
     pub pid: Pid,
@@ -194,8 +190,7 @@ pub struct Owner {
 }
 
 /// What the thread did during the time of a stack.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Activity {
     /// On a CPU, in the program's own code.
@@ -221,8 +216,7 @@ impl Activity {
 }
 
 /// Time of one node itself, without callees.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Weight {
     /// The innermost function: a position in `nodes`.
     pub node: u32,
@@ -237,8 +231,7 @@ pub struct Weight {
 }
 
 /// One stack with its time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Moment {
     /// From the start of the wall.
     pub at_ns: Ns,

@@ -26,12 +26,11 @@ pub use crate::switch::{
 };
 pub use crate::thread::{Comm, Counters};
 pub use crate::window::{AliveState, AttachWindow, WindowEnd};
-use crate::{Ns, Pid, Seen, Tid};
+use crate::{JsonSchema, Ns, Pid, Seen, Tid};
 use serde::{Deserialize, Serialize};
 
 /// Where events come from, best first. It decides what the analysis may rely on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tier {
     /// Every switch, wake-up and system call, traced in the kernel.
@@ -54,8 +53,7 @@ impl Tier {
 }
 
 /// The machine the recording was made on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Host {
     /// Host name (`uname -n`).
     pub name: String,
@@ -64,7 +62,7 @@ pub struct Host {
     /// `uname -m`: `x86_64`, `aarch64`. Decides the meaning of syscall numbers.
     pub arch: String,
     /// CPUs online.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
+    #[schemars(range(min = 1))]
     pub cpus: u32,
     /// Physical memory.
     pub memory_bytes: Seen<u64>,
@@ -139,14 +137,13 @@ pub struct Device {
 }
 
 /// How the root ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ending {
     /// It exited with this code.
-    Code(#[cfg_attr(feature = "schema", schemars(range(min = 0, max = 255)))] i32),
+    Code(#[schemars(range(min = 0, max = 255))] i32),
     /// It was killed by this signal.
-    Signal(#[cfg_attr(feature = "schema", schemars(range(min = 1)))] i32),
+    Signal(#[schemars(range(min = 1))] i32),
     /// The window of `dwell attach` ended, for this reason; the program's exit status is not known.
     Window(WindowEnd),
 }

@@ -4,15 +4,14 @@
 use crate::finding::CauseName;
 use crate::thread::Comm;
 use crate::wait::{StackFrame, WaitCall, WaitTarget};
-use crate::{Ns, Seen, State, Tid};
+use crate::{JsonSchema, Ns, Seen, State, Tid};
 use serde::{Deserialize, Serialize};
 
 /// The requests of a run or window.
 ///
 /// A request is a turn of an accepted TCP connection: from when its first byte came in to when the
 /// last byte of its answer was given to the kernel.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Requests {
     /// What each of them is.
     #[serde(default)]
@@ -98,8 +97,7 @@ impl Requests {
 }
 
 /// What makes requests take long.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RequestFinding {
     /// The cause of the catalogue that it is a sign of; absent where there is none: a peer's time.
     pub cause: Seen<CauseName>,
@@ -116,8 +114,7 @@ pub struct RequestFinding {
 }
 
 /// Which requests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SlowOrTypical {
     /// Slow ones have it more than typical ones.
@@ -127,8 +124,7 @@ pub enum SlowOrTypical {
 }
 
 /// Requests that ask for the same.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RequestKind {
     /// Method and path of HTTP/1, or the command of a protocol of databases, without what names an
     /// object: `GET /orders/{n}`. Absent of requests that could not be read, unseen of those after
@@ -145,8 +141,7 @@ pub struct RequestKind {
 }
 
 /// A part of the time of requests of a kind.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KindPart {
     /// What it was spent at.
     pub at: RequestTime,
@@ -161,8 +156,7 @@ pub struct KindPart {
 }
 
 /// What is counted, timed and accounted for as one piece of work.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
     /// A turn of an accepted connection.
@@ -215,8 +209,7 @@ impl Units {
 }
 
 /// A time that was given for all of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Deadline {
     /// The time. Slow ones are then those that took longer, where there are any among those whose
     /// parts are kept.
@@ -226,8 +219,7 @@ pub struct Deadline {
 }
 
 /// How long requests took.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Latency {
     /// Mean.
     pub mean_ns: Ns,
@@ -247,8 +239,7 @@ pub struct Latency {
 }
 
 /// Requests that took about as long.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencyBin {
     /// From here on.
     pub ns_min: Ns,
@@ -259,8 +250,7 @@ pub struct LatencyBin {
 }
 
 /// A part of the time of requests.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RequestPart {
     /// What it was spent at.
     pub at: RequestTime,
@@ -295,8 +285,7 @@ pub struct RequestPart {
 }
 
 /// How long requests take without a part of their time.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Without {
     /// Median.
     pub p50_ns: Ns,
@@ -305,8 +294,7 @@ pub struct Without {
 }
 
 /// What threads did that ended waits of requests, while these waited.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HeldBy {
     /// What they did.
     pub at: RequestTime,
@@ -321,8 +309,7 @@ pub struct HeldBy {
 }
 
 /// What the time of a request is spent at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RequestTime {
     /// It was in the socket, and no thread had received it.
@@ -345,8 +332,7 @@ pub enum RequestTime {
 }
 
 /// One slow request.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SlowRequest {
     /// When it came in, from the beginning of the window or run.
     pub began_ns: Ns,
@@ -363,8 +349,7 @@ pub struct SlowRequest {
 }
 
 /// A stretch of a request.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RequestSpan {
     /// From here on, from the beginning of the request.
     pub from_ns: Ns,

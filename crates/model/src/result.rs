@@ -10,7 +10,7 @@ use crate::finding::BaseRate;
 use crate::prediction::Prediction;
 use crate::profile::Profile;
 use crate::run::{Address, FindingRow, OpenQuestionRow, RuledOutRow, Run};
-use crate::{Finding, Ns, Seen};
+use crate::{Finding, JsonSchema, Ns, Seen};
 use serde::{Deserialize, Serialize};
 
 /// A run, what it means, and what its tables of code are views of.
@@ -75,8 +75,7 @@ pub struct FindingsInWords {
 
 /// What `dwell run --json` and `dwell attach --json` write, as it was kept. Older versions kept
 /// less.
-#[derive(Debug, Clone, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct KeptRun {
     /// The tables.
     #[serde(flatten)]
@@ -107,22 +106,22 @@ pub struct KeptRun {
     /// scripts the same is in words in `bound`, `findings`, `ruled_out` and `not_looked_for`. Older
     /// results lack it.
     #[serde(default)]
-    #[cfg_attr(feature = "schema", schemars(with = "Diagnosis"))]
+    #[schemars(with = "Diagnosis")]
     pub diagnosis: Option<Diagnosis>,
     /// See [`RunResult::path_over_time`].
     #[serde(default)]
-    #[cfg_attr(feature = "schema", schemars(skip))]
+    #[schemars(skip)]
     pub path_over_time: Vec<Vec<(u32, Ns)>>,
     /// Its stacks, where they were kept.
     #[serde(default, deserialize_with = "Profile::sound")]
-    #[cfg_attr(feature = "schema", schemars(skip))]
+    #[schemars(skip)]
     pub profile: Seen<Profile>,
     /// The program's code that ran, by instruction.
     #[serde(default)]
-    #[cfg_attr(feature = "schema", schemars(skip))]
+    #[schemars(skip)]
     pub addresses: Vec<Address>,
     /// See [`RunResult::prediction`].
     #[serde(default)]
-    #[cfg_attr(feature = "schema", schemars(skip))]
+    #[schemars(skip)]
     pub prediction: Seen<Prediction>,
 }

@@ -1,12 +1,12 @@
 //! Why a cause that was looked for is not there: the figure that decided it, and what the rule
 //! asks for. `report` makes words of it.
 
+use crate::JsonSchema;
 use crate::sentence::{Piece, Sentence};
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// Why a cause is ruled out.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RuledOut {
     /// What was seen. With a threshold it goes on from the figure, as ` behind other programs` from
     /// `7.69 ms`; without one it is the whole reason.
@@ -17,8 +17,7 @@ pub struct RuledOut {
 }
 
 /// A figure beside what a rule asks for. Both are in the same unit.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Threshold {
     /// The figure is smaller than needed.

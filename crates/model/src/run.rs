@@ -16,26 +16,26 @@ use crate::tables::Tables;
 use crate::together::{Folded, ThreadsTogether};
 use crate::wait::{StackFrame, WaitCall, WaitTarget, WakerKind};
 use crate::wake::Bin;
-use crate::{Ns, Origin, Pid, RunQueue, Seen, Series, Tid};
+use crate::{JsonSchema, Ns, Origin, Pid, RunQueue, Seen, Series, Tid};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
+use strum::IntoStaticStr;
 
 /// The report of one run.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
     /// [`SCHEMA_RUN`], or [`SCHEMA_ATTACH`] where there is a `window`.
     #[serde(skip_deserializing, default = "schema_run")]
     pub schema: &'static str,
     /// The program and its arguments; bytes that are not UTF-8 are replaced. Of a window: those of
     /// its first process.
-    #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
+    #[schemars(length(min = 1))]
     pub command: Vec<String>,
     /// How the program ended, or what ended the window.
     pub exit: Ending,
     /// When it started: RFC 3339, UTC, to the nanosecond; in results of older versions to the
     /// second.
-    #[cfg_attr(feature = "schema", schemars(with = "crate::shape::Utc"))]
+    #[schemars(with = "crate::shape::Utc")]
     pub started_at: String,
     /// Which result it is.
     #[serde(flatten)]
@@ -114,8 +114,7 @@ pub struct Run {
 }
 
 /// A cause that a run shows, in words.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FindingRow {
     /// Its name, as `dwell explain` takes it.
     pub cause: String,
@@ -140,12 +139,12 @@ pub struct FindingRow {
     pub belief: Option<f64>,
     /// What is saved: `wall` of a whole run; `cpu` time or time `waiting` in a window; `cpu` time
     /// also of a run whose wall clock stays as it is.
-    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["wall", "cpu", "waiting", ""])))]
+    #[schemars(extend("enum" = ["wall", "cpu", "waiting", ""]))]
     pub saved: String,
     /// The part of the place's time that goes, 0 to 1: least and most.
     pub part: Seen<Ends>,
     /// How that part is known: `counted`, `bounded` or `assumed`.
-    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["counted", "bounded", "assumed", ""])))]
+    #[schemars(extend("enum" = ["counted", "bounded", "assumed", ""]))]
     pub known: String,
     /// What the program does, and where.
     #[serde(rename = "where")]
@@ -186,8 +185,7 @@ impl FindingRow {
 }
 
 /// Two ends of a figure.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ends {
     /// Low.
     pub lo: f64,
@@ -196,8 +194,7 @@ pub struct Ends {
 }
 
 /// A row of a table of the run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RowOf {
     /// The table, by its name in JSON.
     pub table: String,
@@ -206,8 +203,7 @@ pub struct RowOf {
 }
 
 /// A cause that is not there, or could not be looked for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RuledOutRow {
     /// Its name, as `dwell explain` takes it.
     pub cause: String,
@@ -219,8 +215,7 @@ pub struct RuledOutRow {
 }
 
 /// What is open where most of the time is not judged, in words.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OpenQuestionRow {
     /// What is known: how often, how long, where, and what ended it.
     pub known: String,
@@ -231,8 +226,7 @@ pub struct OpenQuestionRow {
 }
 
 /// A figure that fell short of a rule. One of `needed`, `needed_samples` and `allowed` is there.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ThresholdRow {
     /// What was measured.
     pub figure: f64,
@@ -254,8 +248,7 @@ pub struct ThresholdRow {
 
 /// The account of a whole job, when this run did a part of it: each part of the account, scaled to
 /// the whole job.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Extrapolation {
     /// Units of work that this run did.
     pub done: u64,
@@ -267,7 +260,7 @@ pub struct Extrapolation {
     pub wall_ns: Ns,
     /// The same by state; sums to it but for rounding. In JSON an object.
     #[serde(serialize_with = "by_state", deserialize_with = "from_states")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::shape::TimeByState"))]
+    #[schemars(with = "crate::shape::TimeByState")]
     pub states: Vec<(State, Ns)>,
     /// Variation between runs, as a share; one run does not show it.
     pub spread: Seen<f64>,
@@ -327,8 +320,7 @@ impl Run {
 }
 
 /// The window of `dwell attach`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WindowSummary {
     /// The target of the window, in words.
     pub target: String,
@@ -348,8 +340,7 @@ pub struct WindowSummary {
 }
 
 /// The use of CPUs by all threads together. The three times sum to the wall clock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Utilization {
     /// Wall-clock time with at least one thread on a CPU.
     pub on_cpu_ns: Ns,
@@ -360,9 +351,10 @@ pub struct Utilization {
 }
 
 /// The class: the kind of time that leads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[derive(IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Class {
     /// User time.
     Cpu,
@@ -382,27 +374,19 @@ pub enum Class {
 impl Class {
     /// The name used in every output.
     pub fn name(self) -> &'static str {
-        match self {
-            Class::Cpu => "cpu",
-            Class::Kernel => "kernel",
-            Class::Io => "io",
-            Class::Mixed => "mixed",
-            Class::Idle => "idle",
-            Class::Starved => "starved",
-        }
+        self.into()
     }
 }
 
 /// What bounds the program, and by how large a margin.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Bound {
     /// The class.
     pub class: Class,
     /// The state that leads within it: `disk`, `network`, `user` …
     pub resource: State,
     /// Percentage points of the wall between the leading kind and the next.
-    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 100)))]
+    #[schemars(range(min = 0, max = 100))]
     pub margin_points: f64,
     /// Shares of the wall (0 to 1): waiting, kernel and fault, user. The rest is run queue and the
     /// like.
@@ -410,36 +394,33 @@ pub struct Bound {
 }
 
 /// The three kinds of time that the class is decided from.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Shares {
     /// Blocked in any way.
-    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
+    #[schemars(range(min = 0, max = 1))]
     pub waiting: f64,
     /// Kernel and faults.
-    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
+    #[schemars(range(min = 0, max = 1))]
     pub kernel: f64,
     /// User code.
-    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
+    #[schemars(range(min = 0, max = 1))]
     pub user: f64,
 }
 
 /// The path over time: equal steps from the start of the wall, the last one shorter.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Phases {
     /// Length of a step.
     pub slice_ns: Ns,
     /// For each step, time by state; each sums to the step.
     #[serde(serialize_with = "slices_by_state", deserialize_with = "slices_from_states")]
-    #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::shape::TimeByState>"))]
+    #[schemars(with = "Vec<crate::shape::TimeByState>")]
     pub slices: Vec<Vec<(State, Ns)>>,
 }
 
 /// One thread's ledger: its time from its creation (or the start of the wall) to its end (or the
 /// end of the wall).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ThreadLedger {
     /// Its process.
     pub pid: Pid,
@@ -461,7 +442,7 @@ pub struct ThreadLedger {
     pub idle: bool,
     /// Time by state; sums to `life_ns`. In JSON an object: `{"user": 12, …}`.
     #[serde(serialize_with = "by_state", deserialize_with = "from_states")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::shape::TimeByState"))]
+    #[schemars(with = "crate::shape::TimeByState")]
     pub states: Vec<(State, Ns)>,
     /// Sleeps, as far as was known when they ended: waits that only time ends, and those of several
     /// things or of a futex that a time limit ended; absent where there was none, or in a window.
@@ -497,11 +478,10 @@ impl ThreadLedger {
 
 /// Waits of one thread that only time ended, and what the other threads of the tree did meanwhile.
 /// On the path that is what stands for these waits, for as long as any other was under way.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TimedWaits {
     /// Number of waits.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
+    #[schemars(range(min = 1))]
     pub times: u64,
     /// Their total length.
     pub total_ns: Ns,
@@ -522,12 +502,11 @@ impl TimedWaits {
 }
 
 /// One kind of wait, over all threads of the tree.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WaitRow {
     /// The states in which a thread is blocked; `unexplained` if it was blocked and no wake-up was
     /// observed.
-    #[cfg_attr(feature = "schema", schemars(with = "crate::shape::WaitState"))]
+    #[schemars(with = "crate::shape::WaitState")]
     pub reason: State,
     /// Where in the kernel it blocked. In JSON the call's name, empty for a fault.
     pub call: WaitCall,
@@ -592,8 +571,7 @@ pub struct WaitRow {
 }
 
 /// How threads ended the waits of others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitEnd {
     /// By releasing a lock.
@@ -604,8 +582,7 @@ pub enum WaitEnd {
 }
 
 /// One place of several where threads waited.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WaitPlace {
     /// Its main stack, the innermost first.
     pub stack: Vec<StackFrame>,
@@ -617,8 +594,7 @@ pub struct WaitPlace {
 pub const WAITING_THREADS_MAX: usize = 64;
 
 /// A thread that waited.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WaitingThread {
     /// Its process.
     pub pid: Pid,
@@ -631,8 +607,7 @@ pub struct WaitingThread {
 }
 
 /// Waits that one waker ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WakerRow {
     /// The kind of waker: `thread` (of the tree), `outside` (another program's thread, or the
     /// kernel's), `timer`, `device`, `network`, `interrupt`, `unknown`.
@@ -661,13 +636,12 @@ pub struct WakerRow {
     /// What a holder of locks did while the others waited, as far as it is known; sums to `ns` at
     /// most. `user` includes page faults. In JSON an object, as a thread's states.
     #[serde(default, serialize_with = "by_state", deserialize_with = "from_states")]
-    #[cfg_attr(feature = "schema", schemars(with = "crate::shape::TimeByState"))]
+    #[schemars(with = "crate::shape::TimeByState")]
     pub meanwhile: Vec<(State, Ns)>,
 }
 
 /// Samples of one instruction.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Address {
     /// The file that has it, as the kernel named it when it was mapped.
     pub module: String,

@@ -1,12 +1,11 @@
 //! Who had the CPUs while the program was ready to run: its own threads, other programs, nobody.
 
-use crate::{Ns, Pid, Seen};
+use crate::{JsonSchema, Ns, Pid, Seen};
 use serde::{Deserialize, Serialize};
 
 /// The run queue of an account: its `runqueue` part by what had the CPU meanwhile, and how many
 /// CPUs the threads used and needed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunQueue {
     /// Behind threads of the tree: its own work had the CPU.
     pub behind_own_ns: Ns,
@@ -19,10 +18,10 @@ pub struct RunQueue {
     /// Other programs, by the time that the account waited behind them, longest first: 8 at most.
     pub others: Vec<Rival>,
     /// Mean number of CPUs that the threads of the tree ran on.
-    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
+    #[schemars(range(min = 0))]
     pub cpus_used: f64,
     /// Mean number of threads of the tree that ran or were ready to.
-    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
+    #[schemars(range(min = 0))]
     pub cpus_wanted: f64,
     /// The same of all threads of the tree, on the path or not; not observed without BPF.
     #[serde(default)]
@@ -31,14 +30,13 @@ pub struct RunQueue {
 
 /// Who had the CPUs while threads of the tree were ready to run, over all of these. The times of
 /// the rows and the three other ones sum to `total_ns`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct QueueOfAll {
     /// Time of all threads in the run queue: the sum of `states.runqueue` of `threads`.
     pub total_ns: Ns,
     /// Processes that had the CPU meanwhile, longest first: 32 at most. Of one name at most eight
     /// are told apart.
-    #[cfg_attr(feature = "schema", schemars(length(max = 32)))]
+    #[schemars(length(max = 32))]
     pub rows: Vec<OccupantRow>,
     /// All others together.
     pub other_ns: Ns,
@@ -49,8 +47,7 @@ pub struct QueueOfAll {
 }
 
 /// A process that had a CPU for which a thread of the tree waited.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OccupantRow {
     /// The name of its thread.
     pub name: String,
@@ -65,8 +62,7 @@ pub struct OccupantRow {
 }
 
 /// Another program that had the CPU.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Rival {
     /// The name of its thread.
     pub name: String,

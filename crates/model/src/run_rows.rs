@@ -1,13 +1,12 @@
 //! Rows of the code that ran, and the sums of page faults: what the list of tables and the run
 //! share.
 
-use crate::Pid;
 use crate::code_location::Runtime;
+use crate::{JsonSchema, Pid};
 use serde::{Deserialize, Serialize};
 
 /// Page faults of the tree, until the end of the wall.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Faults {
     /// Minor: served without IO.
     pub minor: u64,
@@ -16,30 +15,28 @@ pub struct Faults {
 }
 
 /// A share of the samples, with its 95 % interval. All 0 to 1.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Share {
     /// Estimate.
-    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
+    #[schemars(range(min = 0, max = 1))]
     pub value: f64,
     /// Low end.
-    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
+    #[schemars(range(min = 0, max = 1))]
     pub lo: f64,
     /// High end.
-    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
+    #[schemars(range(min = 0, max = 1))]
     pub hi: f64,
 }
 
 /// One function of the code table.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FunctionRow {
     /// Function name.
     pub name: String,
     /// The file that contains it.
     pub module: String,
     /// `user` or `kernel`.
-    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["user", "kernel"])))]
+    #[schemars(extend("enum" = ["user", "kernel"]))]
     pub mode: String,
     /// Its share of time on a CPU, without callees.
     pub share: Share,
@@ -58,8 +55,7 @@ pub struct FunctionRow {
 }
 
 /// The unnamed code that a row of the functions stands for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UnnamedRow {
     /// What made it.
     pub runtime: Runtime,
@@ -68,13 +64,12 @@ pub struct UnnamedRow {
 }
 
 /// One source line.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LineRow {
     /// Source file.
     pub file: String,
     /// Line number, from 1.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
+    #[schemars(range(min = 1))]
     pub line: u32,
     /// The function that it is in.
     pub function: String,

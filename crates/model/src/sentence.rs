@@ -3,23 +3,21 @@
 //! Whoever concludes something knows best how to say it; how a duration, a count or a name from the
 //! program looks on a terminal or in JSON is up to `report`.
 
-use crate::Ns;
 use crate::coverage::Interval;
+use crate::{JsonSchema, Ns};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 /// A sentence, or a part of one, without a full stop.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(into = "String", try_from = "String")]
-#[cfg_attr(feature = "schema", schemars(with = "String"))]
+#[schemars(with = "String")]
 pub struct Sentence(pub Vec<Piece>);
 
 /// A piece of a sentence.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(into = "String", try_from = "String")]
-#[cfg_attr(feature = "schema", schemars(with = "String"))]
+#[schemars(with = "String")]
 pub enum Piece {
     /// Words, with their blanks.
     Text(Cow<'static, str>),

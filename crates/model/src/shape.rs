@@ -91,7 +91,7 @@ impl<T: JsonSchema> JsonSchema for Seen<T> {
 
 /// It could not be observed.
 #[derive(JsonSchema)]
-#[cfg_attr(feature = "schema", schemars(deny_unknown_fields))]
+#[schemars(deny_unknown_fields)]
 #[expect(dead_code, reason = "the shape of [`Plain::Unseen`], for the schema")]
 struct Unseen {
     /// Why: a sentence without a full stop.

@@ -1,11 +1,14 @@
 //! What a thread is doing: the one vocabulary of thread states.
 
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::{IntoStaticStr, VariantArray};
 
 /// What a thread, or the path through a program, was doing. In order of precedence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[derive(IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "kebab-case")]
 pub enum State {
     /// Stopped by job control or a tracer.
     Stopped,
@@ -43,43 +46,11 @@ pub enum State {
 
 impl State {
     /// All states, in order of precedence.
-    pub const ALL: [State; 15] = [
-        State::Stopped,
-        State::Kernel,
-        State::Fault,
-        State::Interrupt,
-        State::User,
-        State::Throttled,
-        State::Runqueue,
-        State::Disk,
-        State::Network,
-        State::Lock,
-        State::Pipe,
-        State::Sleep,
-        State::Idle,
-        State::OtherWait,
-        State::Unexplained,
-    ];
+    pub const ALL: [State; 15] = *Self::VARIANTS.as_array().unwrap();
 
     /// The name used in every output.
     pub fn name(self) -> &'static str {
-        match self {
-            State::Stopped => "stopped",
-            State::Kernel => "kernel",
-            State::Fault => "fault",
-            State::Interrupt => "interrupt",
-            State::User => "user",
-            State::Throttled => "throttled",
-            State::Runqueue => "runqueue",
-            State::Disk => "disk",
-            State::Network => "network",
-            State::Lock => "lock",
-            State::Pipe => "pipe",
-            State::Sleep => "sleep",
-            State::Idle => "idle",
-            State::OtherWait => "other-wait",
-            State::Unexplained => "unexplained",
-        }
+        self.into()
     }
 
     /// Whether the thread was on a CPU.

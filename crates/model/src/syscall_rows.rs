@@ -1,12 +1,11 @@
 //! The table of system calls, in the schema of `--json`.
 
 use crate::wait::SyscallName;
-use crate::{Ns, Pid, Seen};
+use crate::{JsonSchema, Ns, Pid, Seen};
 use serde::{Deserialize, Serialize};
 
 /// One row of the table of system calls.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CallRow {
     /// Name of the system call; `32:name` if made through the 32-bit table.
     pub name: SyscallName,
@@ -40,8 +39,7 @@ pub struct CallRow {
 }
 
 /// What the calls of one row gave.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ResultsRow {
     /// Bytes that they moved. None for calls whose result is something else.
     pub bytes: Option<u64>,
@@ -67,8 +65,7 @@ pub struct ResultsRow {
 
 /// Calls with a path that the same process had given to the same call before: estimates by a
 /// sample, and on average no more than there were.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PathsRow {
     /// Calls in the sample.
     pub sample: u64,
@@ -77,13 +74,12 @@ pub struct PathsRow {
     /// Of these, calls that failed.
     pub again_failed: u64,
     /// Paths that were asked for again, the most frequent first: 8 at most.
-    #[cfg_attr(feature = "schema", schemars(length(max = 8)))]
+    #[schemars(length(max = 8))]
     pub most: Vec<PathRow>,
 }
 
 /// A path that a process asked for again: estimates, and no more than there were on average.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PathRow {
     /// The path as it was given; a relative one begins at a directory that is not known. A long one
     /// has its end, after `…`.
@@ -97,8 +93,7 @@ pub struct PathRow {
 }
 
 /// Calls that failed in one way.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorRow {
     /// The error number.
     pub errno: u16,
@@ -109,8 +104,7 @@ pub struct ErrorRow {
 }
 
 /// The part of a row's calls that were timed, and what is known of the CPU time of all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TimedCalls {
     /// How many calls.
     pub calls: u64,
@@ -121,8 +115,7 @@ pub struct TimedCalls {
 }
 
 /// A count estimated from tracing windows, with its 95 % interval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     /// Calls that were counted.
     pub seen: u64,

@@ -2,7 +2,6 @@
 //! its type and with why it is unseen where nothing of it was recorded; JSON, the tiers, the bounds
 //! and judgement go by that list.
 
-use crate::Seen;
 use crate::counters::CounterTable;
 use crate::disk_requests::DiskRequests;
 use crate::fault_places::FaultPlaces;
@@ -15,14 +14,14 @@ use crate::requests::Requests;
 use crate::run_rows::{Faults, FunctionRow, LineRow};
 use crate::syscall_rows::CallRow;
 use crate::waits_at_once::WaitsAtOnce;
+use crate::{JsonSchema, Seen};
 use serde::{Deserialize, Serialize};
 
 /// `$d` is a dollar sign for the macro that this one makes.
 macro_rules! tables {
     ($d:tt $($(#[$attribute:meta])* $name:ident: $type:ty, $unseen:literal;)*) => {
         /// The tables, in the order of the JSON.
-        #[derive(Debug, Clone, Serialize, Deserialize)]
-        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
         pub struct Tables {
             $($(#[$attribute])* pub $name: Seen<$type>,)*
         }

@@ -1,6 +1,7 @@
 //! Tasks of a program's own scheduler, which change threads: goroutines.
 
 use serde::{Deserialize, Serialize};
+use strum::VariantArray;
 
 /// What a task does from then on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -28,7 +29,7 @@ pub enum TaskDid {
 }
 
 /// What a task waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, VariantArray)]
 pub enum TaskWait {
     /// A lock that one task has (`sync.Mutex`).
     Mutex,
@@ -56,19 +57,7 @@ pub enum TaskWait {
 
 impl TaskWait {
     /// All of them.
-    pub const ALL: [TaskWait; 11] = [
-        TaskWait::Mutex,
-        TaskWait::RwMutex,
-        TaskWait::Channel,
-        TaskWait::Select,
-        TaskWait::Condition,
-        TaskWait::Group,
-        TaskWait::Semaphore,
-        TaskWait::Sleep,
-        TaskWait::Io,
-        TaskWait::Collector,
-        TaskWait::Other,
-    ];
+    pub const ALL: [TaskWait; 11] = *Self::VARIANTS.as_array().unwrap();
 
     /// Its name, as a target of a wait.
     pub fn name(self) -> &'static str {

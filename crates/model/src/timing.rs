@@ -4,12 +4,11 @@
 //! No conclusion: what follows from the runs is a [`crate::compare::commands::Comparison`].
 
 use crate::recording::Ending;
-use crate::{Ns, Seen};
+use crate::{JsonSchema, Ns, Seen};
 use serde::{Deserialize, Serialize};
 
 /// One run of a command.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimedRun {
     /// Its command: from 0, in the order of the command line.
     pub command: u32,
@@ -66,8 +65,7 @@ impl TimedRun {
 }
 
 /// A figure of a run by which commands are compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Figure {
     /// Wall clock, in nanoseconds.

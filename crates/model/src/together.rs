@@ -3,11 +3,11 @@
 //! Times and counts of such a row are the sums of the rows that it stands for. Quantiles are the
 //! largest of theirs: no less than that of all.
 
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a row of the path stands for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlacesTogether {
     /// How many rows.
     pub places: u64,
@@ -16,8 +16,7 @@ pub struct PlacesTogether {
 }
 
 /// What a row of the table of threads stands for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ThreadsTogether {
     /// How many threads.
     pub threads: u64,
@@ -29,8 +28,7 @@ pub struct ThreadsTogether {
 pub const TABLES_SHORTENED: &str = "tables are shortened";
 
 /// What was done so that a table stays small.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Folded {
     /// The table, by its name in JSON, or `stacks of waits`.
     pub table: String,

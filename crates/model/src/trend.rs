@@ -2,8 +2,8 @@
 //! `dwell.trend/1`, listed in `docs/schema/dwell.trend.1.fields.txt`. Fields are added, not
 //! renamed.
 
-use crate::Ns;
 use crate::compare::commands::{CompareSettings, ComparedCommand};
+use crate::{JsonSchema, Ns};
 use serde::{Deserialize, Serialize};
 
 /// The name of the schema.
@@ -11,8 +11,7 @@ pub const SCHEMA_TREND: &str = "dwell.trend/1";
 
 /// What `dwell list --trend --json` writes: the wall clock of one command in the results that were
 /// kept, the oldest first. Nothing is concluded from it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Trend {
     /// [`SCHEMA_TREND`].
     pub schema: String,
@@ -29,16 +28,15 @@ pub struct Trend {
 }
 
 /// A result, or a side of a comparison.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrendRow {
     /// The ID of the result, for `dwell show`.
     pub id: String,
     /// When it was kept: RFC 3339, UTC.
-    #[cfg_attr(feature = "schema", schemars(with = "crate::shape::Utc"))]
+    #[schemars(with = "crate::shape::Utc")]
     pub at: String,
     /// The verb: `run` or `compare`.
-    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["run", "compare"])))]
+    #[schemars(extend("enum" = ["run", "compare"]))]
     pub verb: String,
     /// Which side of a comparison; none of a run.
     pub side: Option<TrendSide>,
@@ -55,8 +53,7 @@ pub struct TrendRow {
 }
 
 /// A side of a comparison.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrendSide {
     /// Its place among the commands, from 0.
     pub place: u32,
@@ -67,8 +64,7 @@ pub struct TrendSide {
 }
 
 /// An interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrendInterval {
     /// Its low end.
     pub lo: Ns,
@@ -77,8 +73,7 @@ pub struct TrendInterval {
 }
 
 /// What is left out, by reason.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeftOut {
     /// Comparisons of another figure than the wall clock.
     pub other_figure: u64,

@@ -6,18 +6,18 @@
 
 mod notation;
 
-use crate::Seen;
 use crate::code_location::{Language, Runtime};
 use crate::network::{Endpoint, Question};
 use crate::task::TaskWait;
+use crate::{JsonSchema, Seen};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use strum::{IntoStaticStr, VariantArray};
 
 /// A system call by name: `read`, `32:read` through the 32-bit table, `call 999` where the table
 /// has no name.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(with = "String"))]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, JsonSchema)]
+#[schemars(with = "String")]
 pub struct SyscallName {
     /// Its name in its own table.
     pub name: Cow<'static, str>,
@@ -47,9 +47,8 @@ impl SyscallName {
 }
 
 /// Where in the kernel a thread blocked.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(with = "String"))]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, JsonSchema)]
+#[schemars(with = "String")]
 pub enum WaitCall {
     /// In this system call.
     Syscall(SyscallName),
@@ -70,9 +69,8 @@ impl WaitCall {
 }
 
 /// Why a step of the path was where it was.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(with = "String"))]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, JsonSchema)]
+#[schemars(with = "String")]
 pub enum Reason {
     /// No more is known.
     None,
@@ -101,9 +99,10 @@ pub enum Reason {
 }
 
 /// Kinds of wait targets, as JSON names them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[derive(IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "kebab-case")]
 pub enum TargetKind {
     /// A file of a filesystem.
     File,
@@ -126,9 +125,11 @@ pub enum TargetKind {
     /// A device.
     Device,
     /// An eventfd.
+    #[strum(serialize = "eventfd")]
     EventFd,
     /// Requests of an io_uring.
     #[serde(rename = "io_uring")]
+    #[strum(serialize = "io_uring")]
     IoUring,
     /// Something else outside the tree.
     External,
@@ -145,52 +146,15 @@ pub enum TargetKind {
 impl TargetKind {
     /// The name used in every output.
     pub fn name(self) -> &'static str {
-        match self {
-            TargetKind::File => "file",
-            TargetKind::Tcp => "tcp",
-            TargetKind::Udp => "udp",
-            TargetKind::Unix => "unix",
-            TargetKind::Pipe => "pipe",
-            TargetKind::Tty => "tty",
-            TargetKind::Futex => "futex",
-            TargetKind::Timer => "timer",
-            TargetKind::Child => "child",
-            TargetKind::Device => "device",
-            TargetKind::EventFd => "eventfd",
-            TargetKind::IoUring => "io_uring",
-            TargetKind::External => "external",
-            TargetKind::Lock => "lock",
-            TargetKind::Signal => "signal",
-            TargetKind::Thread => "thread",
-            TargetKind::Task => "task",
-        }
+        self.into()
     }
 
     /// All of them.
-    pub const ALL: [TargetKind; 17] = [
-        TargetKind::File,
-        TargetKind::Tcp,
-        TargetKind::Udp,
-        TargetKind::Unix,
-        TargetKind::Pipe,
-        TargetKind::Tty,
-        TargetKind::Futex,
-        TargetKind::Timer,
-        TargetKind::Child,
-        TargetKind::Device,
-        TargetKind::EventFd,
-        TargetKind::IoUring,
-        TargetKind::External,
-        TargetKind::Lock,
-        TargetKind::Signal,
-        TargetKind::Thread,
-        TargetKind::Task,
-    ];
+    pub const ALL: [TargetKind; 17] = *Self::VARIANTS.as_array().unwrap();
 }
 
 /// What was waited for.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(into = "notation::Named", from = "notation::Named")]
 pub enum WaitTarget {
     /// A file, by its path.
@@ -279,9 +243,10 @@ impl WaitTarget {
 }
 
 /// Kinds of wakers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[derive(IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum WakerKind {
     /// A thread of the tree.
     Thread,
@@ -302,15 +267,7 @@ pub enum WakerKind {
 impl WakerKind {
     /// The name used in every output.
     pub fn name(self) -> &'static str {
-        match self {
-            WakerKind::Thread => "thread",
-            WakerKind::Outside => "outside",
-            WakerKind::Timer => "timer",
-            WakerKind::Device => "device",
-            WakerKind::Network => "network",
-            WakerKind::Interrupt => "interrupt",
-            WakerKind::Unknown => "unknown",
-        }
+        self.into()
     }
 }
 
@@ -318,9 +275,8 @@ impl WakerKind {
 /// [native]` follows where the name of the file does not show the language. `[jit:RUNTIME]` and
 /// `[jit]` stand for code of a JIT without a name, `(cut: why)` for the end of a stack that could
 /// not be unwound further.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(with = "String"))]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, JsonSchema)]
+#[schemars(with = "String")]
 pub struct StackFrame {
     /// The function: its name, or `module+0x1f0` where there is no symbol. Where the stack is cut:
     /// why.

@@ -1,11 +1,10 @@
 //! How many threads of the tree wait at once, in the schema of `--json`.
 
-use crate::Ns;
+use crate::{JsonSchema, Ns};
 use serde::{Deserialize, Serialize};
 
 /// Waits of all threads that were under way at once, by what they are for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WaitsAtOnce {
     /// For the network.
     pub network: AtOnce,
@@ -14,8 +13,7 @@ pub struct WaitsAtOnce {
 }
 
 /// How many of them were under way at once.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AtOnce {
     /// Number of waits.
     pub waits: u64,
@@ -24,7 +22,7 @@ pub struct AtOnce {
     /// For how long exactly one was.
     pub one_ns: Ns,
     /// How many on average, while there were any; 0 where there was none.
-    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
+    #[schemars(range(min = 0))]
     pub mean: f64,
     /// The largest number.
     pub most: u32,

@@ -13,7 +13,7 @@ pub mod spike;
 pub mod verdict;
 
 use crate::recording::Host;
-use crate::{Ns, Origin, Seen};
+use crate::{JsonSchema, Ns, Origin, Seen};
 use environment::Environment;
 use load::{Load, LoadDone};
 use serde::{Deserialize, Serialize};
@@ -24,8 +24,7 @@ use verdict::{Deadline, Verdict};
 pub const SCHEMA_WAKE: &str = "dwell.wake/1";
 
 /// The mode of the measuring threads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WakeMode {
     /// They sleep until a given time and measure their latency.
@@ -36,8 +35,7 @@ pub enum WakeMode {
 }
 
 /// How a thread sleeps.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sleeper {
     /// `clock_nanosleep(2)` until an absolute time.
@@ -50,14 +48,13 @@ pub enum Sleeper {
 }
 
 /// A scheduling policy with its parameter: sched(7).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Policy {
     /// `SCHED_FIFO`, with its priority (1 to 99).
-    Fifo(#[cfg_attr(feature = "schema", schemars(range(min = 1)))] u32),
+    Fifo(#[schemars(range(min = 1))] u32),
     /// `SCHED_RR`, with its priority.
-    Rr(#[cfg_attr(feature = "schema", schemars(range(min = 1)))] u32),
+    Rr(#[schemars(range(min = 1))] u32),
     /// `SCHED_OTHER`: the timer slack of the thread, which delays its wake-ups, in nanoseconds.
     Other(Ns),
     /// `SCHED_DEADLINE`.
@@ -72,8 +69,7 @@ pub enum Policy {
 }
 
 /// The request, with defaults filled in.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WakeRequest {
     /// Mode of the measuring threads.
     pub mode: WakeMode,
@@ -96,8 +92,7 @@ pub struct WakeRequest {
 }
 
 /// The settings of a measuring thread in force, read back while it measured.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct InForce {
     /// Policy, by `sched_getattr(2)`.
     pub policy: Policy,
@@ -118,9 +113,8 @@ fn not_said() -> Seen<bool> {
 
 /// Values of a histogram from `from_ns` up to, not with, `to_ns`; in JSON
 /// `[from_ns, to_ns, count]`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(with = "(Ns, std::num::NonZeroU64, u64)"))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(with = "(Ns, std::num::NonZeroU64, u64)")]
 #[serde(from = "(Ns, Ns, u64)", into = "(Ns, Ns, u64)")]
 pub struct Bin {
     /// The smallest value.
@@ -144,8 +138,7 @@ impl From<Bin> for (Ns, Ns, u64) {
 }
 
 /// The maximum latency of an interval of time: timelines and estimates of the maximum use blocks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencyBlock {
     /// The start of the block, from the start of the measurement.
     pub at_ns: Ns,
@@ -223,8 +216,7 @@ pub struct WakeMeasurements {
 }
 
 /// The figures of one thread, or of all together.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Wakes {
     /// The CPU; none: all of them.
     pub cpu: Option<u32>,
@@ -236,7 +228,7 @@ pub struct Wakes {
     /// Wake-ups elsewhere, while the CPU was offline or taken from dwell; left out where there
     /// were none, or they were not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
+    #[schemars(range(min = 1))]
     pub elsewhere: Option<u64>,
     /// Minimum latency.
     pub min_ns: Seen<Ns>,
@@ -267,8 +259,7 @@ pub struct Wakes {
 }
 
 /// The requested settings and those in force.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Settings {
     /// The request, defaults filled in.
     pub asked: WakeRequest,
@@ -277,18 +268,17 @@ pub struct Settings {
 }
 
 /// What `dwell wake --json` writes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Wakeups {
     /// Name and version of this format.
-    #[cfg_attr(feature = "schema", schemars(extend("const" = SCHEMA_WAKE)))]
+    #[schemars(extend("const" = SCHEMA_WAKE))]
     pub schema: String,
     /// The host.
     pub host: Host,
     /// The settings that decide about latency.
     pub environment: Environment,
     /// When it began: RFC 3339, UTC, to the nanosecond; in results of older versions to the second.
-    #[cfg_attr(feature = "schema", schemars(with = "crate::shape::Utc"))]
+    #[schemars(with = "crate::shape::Utc")]
     pub started_at: String,
     /// Which result it is.
     #[serde(flatten)]

@@ -7,22 +7,22 @@
 use crate::recording::Host;
 use crate::run::Bound;
 use crate::wait::Reason;
-use crate::{Ns, Seen, State};
+use crate::{JsonSchema, Ns, Seen, State};
 use serde::{Deserialize, Serialize};
+use strum::VariantArray;
 
 /// The name of the schema.
 pub const SCHEMA_WHAT_IF: &str = "dwell.what-if/1";
 
 /// What `dwell show --what-if --json` writes: a kept recording replayed with edits.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WhatIf {
     /// [`SCHEMA_WHAT_IF`].
     pub schema: String,
     /// The program and its arguments.
     pub command: Vec<String>,
     /// Start time of the recorded run: RFC 3339, UTC.
-    #[cfg_attr(feature = "schema", schemars(with = "crate::shape::Utc"))]
+    #[schemars(with = "crate::shape::Utc")]
     pub started_at: String,
     /// The host that it was recorded on.
     pub host: Host,
@@ -46,8 +46,7 @@ pub struct WhatIf {
 }
 
 /// What an edit is about, in the run as it was recorded.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EditTimes {
     /// The edit as it was given: `fsync=0`.
     pub edit: String,
@@ -62,8 +61,7 @@ pub struct EditTimes {
 }
 
 /// A wall clock that was not measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WallEstimate {
     /// By the dependencies between threads that were seen.
     pub ns: Ns,
@@ -80,8 +78,7 @@ pub struct WallEstimate {
 }
 
 /// The difference that it makes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SavingEstimate {
     /// By the dependencies that were seen: `wall_ns` less `after.ns`.
     pub ns: i64,
@@ -92,8 +89,7 @@ pub struct SavingEstimate {
 }
 
 /// How a recording was replayed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Replay {
     /// The wall clock of the replay with nothing edited. It differs from the recorded one by the
     /// replay's own error.
@@ -103,10 +99,10 @@ pub struct Replay {
     /// What of both was not replayed but taken as it was: 0, unless there is `until_ns`.
     pub rest_ns: Ns,
     /// CPUs that the program could use when it was recorded.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
+    #[schemars(range(min = 1))]
     pub cpus_recorded: u32,
     /// CPUs of the replay with the edits.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
+    #[schemars(range(min = 1))]
     pub cpus: u32,
     /// Threads.
     pub threads: u64,
@@ -120,8 +116,7 @@ pub struct Replay {
 }
 
 /// The chain of threads that the end of a replay depended on.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReplayedPath {
     /// What bounds the program.
     pub bound: Bound,
@@ -134,8 +129,7 @@ pub struct ReplayedPath {
 }
 
 /// Time in a state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StateTime {
     /// The state.
     pub state: State,
@@ -144,10 +138,9 @@ pub struct StateTime {
 }
 
 /// A place of a replayed path.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "StoredPlace")]
-#[cfg_attr(feature = "schema", schemars(!from))]
+#[schemars(!from)]
 pub struct ReplayedPlace {
     /// The process's name.
     pub process: String,
@@ -160,9 +153,9 @@ pub struct ReplayedPlace {
 }
 
 /// What a replay takes for granted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[derive(VariantArray)]
 pub enum ReplayAssumption {
     /// Threads wake each other in the order in which they did, and do as much as they did.
     SameOrder,
@@ -210,20 +203,7 @@ impl From<StoredPlace> for ReplayedPlace {
 
 impl ReplayAssumption {
     /// All of them.
-    pub const ALL: [ReplayAssumption; 12] = [
-        ReplayAssumption::SameOrder,
-        ReplayAssumption::UnseenDependencies,
-        ReplayAssumption::DevicesAsRecorded,
-        ReplayAssumption::EqualCpus,
-        ReplayAssumption::OthersAsRecorded,
-        ReplayAssumption::QuotaAsRecorded,
-        ReplayAssumption::FutexesAreLocks,
-        ReplayAssumption::FunctionBySamples,
-        ReplayAssumption::FaultsBySamples,
-        ReplayAssumption::CallsBySamples,
-        ReplayAssumption::LostEvents,
-        ReplayAssumption::RestAsRecorded,
-    ];
+    pub const ALL: [ReplayAssumption; 12] = *Self::VARIANTS.as_array().unwrap();
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The window of `dwell attach`: its begin and its end.
 
 use crate::switch::WaitContext;
-use crate::{Call, Ns};
+use crate::{Call, JsonSchema, Ns};
 use serde::{Deserialize, Serialize};
 
 /// The target and begin of the window of `dwell attach`.
@@ -15,8 +15,7 @@ pub struct AttachWindow {
 }
 
 /// What ended a window.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowEnd {
     /// The requested time had passed.

@@ -71,7 +71,7 @@ pub(crate) struct RecordingSubject<'a> {
 
 /// A recording in progress.
 pub(crate) struct Session<'a> {
-    pub(crate) instruments: Instruments,
+    pub(crate) instruments: Box<dyn Instruments>,
     pub(crate) stream: Stream<'a>,
     surroundings: Surroundings,
     begin: Moment,
@@ -228,7 +228,7 @@ impl<'a> Session<'a> {
     /// control group: the caller emits it once the target runs, because a kept recording begins
     /// with its first event.
     pub(crate) fn begin(
-        instruments: Instruments,
+        instruments: Box<dyn Instruments>,
         subject: RecordingSubject<'_>,
         sink: &'a mut dyn Sink,
     ) -> (Self, Vec<Event>) {

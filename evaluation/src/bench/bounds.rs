@@ -7,6 +7,7 @@ use super::install;
 use super::memory::{mib, peak_kib};
 use super::program::compile;
 use anyhow::{Context, Result, bail};
+use clap::Args;
 use model::Run;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
@@ -50,17 +51,19 @@ struct Row {
     folded: u64,
 }
 
+#[derive(Args)]
+pub(super) struct Options {
+    /// Measure this dwell, and not what the sources give
+    #[arg(long, value_name = "FILE")]
+    dwell: Option<PathBuf>,
+}
+
 /// Measures, prints one table.
 ///
 /// # Errors
-/// For options that are not understood, and when dwell or a program fails.
-pub(super) fn run(arguments: &[&str]) -> Result<()> {
-    let binary: Option<PathBuf> = match arguments {
-        [] => None,
-        ["--dwell", path] => Some(path.into()),
-        _ => bail!("bench bounds knows --dwell FILE only"),
-    };
-    let place = install(binary.as_deref())?;
+/// When dwell or a program fails.
+pub(super) fn run(options: &Options) -> Result<()> {
+    let place = install(options.dwell.as_deref())?;
     compile(&place, "many")?;
     let before = load();
     let mut rows = Vec::new();

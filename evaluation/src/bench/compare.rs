@@ -11,7 +11,9 @@ mod verdicts;
 
 use super::install;
 use super::program::compile;
-use anyhow::{Context, Result, bail};
+use crate::Measuring;
+use anyhow::{Context, Result};
+use clap::Args;
 use model::compare::commands::Comparison;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
@@ -22,12 +24,16 @@ use workshop::shell::{output, program};
 /// What is asked, in the order of the page.
 const QUESTIONS: [&str; 5] = ["same", "beside", "planted", "why", "hyperfine"];
 
-struct Options {
-    markdown: bool,
-    /// Of each question; else each has its own number.
+#[derive(Args)]
+pub(super) struct Options {
+    #[command(flatten)]
+    measuring: Measuring,
+    /// Sittings of each question [default: each has its own number]
+    #[arg(long, value_name = "N", value_parser = crate::some())]
     sittings: Option<usize>,
-    questions: Vec<&'static str>,
-    dwell: Option<PathBuf>,
+    /// What is asked
+    #[arg(value_name = "QUESTION", value_parser = QUESTIONS, default_values = QUESTIONS)]
+    questions: Vec<String>,
 }
 
 /// Where it is measured, and how fast this machine is.
@@ -41,17 +47,16 @@ struct Bench {
 /// Measures and prints the tables.
 ///
 /// # Errors
-/// For options that are not understood, and when dwell or a program fails.
-pub(super) fn run(arguments: &[&str]) -> Result<()> {
-    let options = options(arguments)?;
-    let place = install(options.dwell.as_deref())?;
+/// When dwell or a program fails.
+pub(super) fn run(options: Options) -> Result<()> {
+    let place = install(options.measuring.dwell.as_deref())?;
     compile(&place, "spin")?;
     compile(&place, "known")?;
     let rounds_per_ms = rounds_per_ms(&place)?;
     let bench = Bench { place, rounds_per_ms, options };
     let begun = load();
     for question in &bench.options.questions {
-        let text = match *question {
+        let text = match question.as_str() {
             "same" => verdicts::same(&bench)?,
             "beside" => verdicts::beside(&bench)?,
             "planted" => verdicts::planted(&bench)?,
@@ -125,46 +130,17 @@ fn progress(what: &str, at: usize, of: usize) {
     }
 }
 
-fn options(arguments: &[&str]) -> Result<Options> {
-    let mut options = Options { markdown: false, sittings: None, questions: Vec::new(), dwell: None };
-    let mut rest = arguments.iter();
-    while let Some(&word) = rest.next() {
-        let mut value = || rest.next().with_context(|| format!("{word} wants a value"));
-        match word {
-            "--markdown" => options.markdown = true,
-            "--dwell" => options.dwell = Some(PathBuf::from(value()?)),
-            "--sittings" => {
-                let given = value()?;
-                let sittings: usize =
-                    given.parse().with_context(|| format!("--sittings {given} is not a number"))?;
-                if sittings == 0 {
-                    bail!("--sittings 0 measures nothing");
-                }
-                options.sittings = Some(sittings);
-            }
-            name => {
-                let question = QUESTIONS.into_iter().find(|question| *question == name);
-                let known = || format!("no question {name}; there are {}", QUESTIONS.join(", "));
-                options.questions.push(question.with_context(known)?);
-            }
-        }
-    }
-    if options.questions.is_empty() {
-        options.questions.extend(QUESTIONS);
-    }
-    Ok(options)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::read;
 
     #[test]
     fn questions_are_by_name_and_all_of_them_if_none_is_named() {
-        assert_eq!(options(&[]).unwrap().questions, QUESTIONS);
-        let given = options(&["why", "--sittings", "3"]).unwrap();
-        assert_eq!((given.questions, given.sittings), (vec!["why"], Some(3)));
-        assert!(options(&["whence"]).err().unwrap().to_string().contains("whence"));
-        assert!(options(&["--sittings", "0"]).is_err());
+        assert_eq!(read::<Options>(&[]).unwrap().questions, QUESTIONS);
+        let given: Options = read(&["why", "--sittings", "3"]).unwrap();
+        assert_eq!((given.questions[0].as_str(), given.questions.len(), given.sittings), ("why", 1, Some(3)));
+        assert!(read::<Options>(&["whence"]).err().unwrap().to_string().contains("whence"));
+        assert!(read::<Options>(&["--sittings", "0"]).is_err());
     }
 }

@@ -10,7 +10,9 @@ use super::rivals::{
     FLUSH, RANDOM_READ, READS_AT_ONCE, Rival, SEQUENTIAL_READ, SEQUENTIAL_WRITE, Setting, clear, median_ns,
     middle,
 };
-use anyhow::{Context, Result, bail};
+use crate::{Measuring, one_of};
+use anyhow::{Context, Result};
+use clap::Args;
 use model::Ladder;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -63,31 +65,37 @@ struct Round {
     rival: f64,
 }
 
-struct Options {
+#[derive(Args)]
+pub(super) struct Options {
+    /// Rounds of each
+    #[arg(long, value_name = "N", value_parser = crate::some(), default_value_t = ROUNDS)]
     rounds: usize,
-    markdown: bool,
-    dwell: Option<PathBuf>,
+    #[command(flatten)]
+    measuring: Measuring,
+    /// Where files are made
+    #[arg(long)]
     dir: Option<PathBuf>,
-    /// Rungs; all when there are none.
-    only: Vec<String>,
+    /// Rungs [default: all]
+    #[arg(value_name = "RUNG", value_parser = one_of(PAIRS, |pair| pair.rung))]
+    only: Vec<&'static Pair>,
 }
 
 /// Measures and prints the table.
 ///
 /// # Errors
-/// For options that are not understood, and when dwell fails. A rival that is not there or fails is
+/// When dwell fails. A rival that is not there or fails is
 /// said.
-pub(super) fn run(arguments: &[&str]) -> Result<()> {
-    let options = options(arguments)?;
-    let place = install(options.dwell.as_deref())?;
+pub(super) fn run(options: &Options) -> Result<()> {
+    let place = install(options.measuring.dwell.as_deref())?;
     let dir = options.dir.clone().unwrap_or_else(|| place.clone());
     let mut notes = BTreeSet::new();
     let mut setting = Setting { place, dir, home: 0, other: 0 };
     // Once unmeasured: it says which CPUs it uses.
     (setting.home, setting.other) = cpus(&dwell(&["cycle"], &setting)?.machine.cpus_allowed)?;
     let mut pairs: Vec<(&Pair, Vec<Round>)> = Vec::new();
-    for pair in
-        PAIRS.iter().filter(|pair| options.only.is_empty() || options.only.iter().any(|o| o == pair.rung))
+    for pair in PAIRS
+        .iter()
+        .filter(|pair| options.only.is_empty() || options.only.iter().any(|only| only.rung == pair.rung))
     {
         match pair.rival.missing() {
             Some(remedy) => _ = notes.insert(remedy),
@@ -117,7 +125,7 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
     }
     eprintln!();
     clear(&setting.dir);
-    println!("{}", layout(&rows(&pairs), options.markdown));
+    println!("{}", layout(&rows(&pairs), options.measuring.markdown));
     println!(
         "Ratios are dwell's figure by the other's, of one round: median (smallest-largest). Measured on {},\n\
          files in {}.",
@@ -126,32 +134,6 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
     );
     notes.iter().for_each(|note| println!("note: {note}"));
     Ok(())
-}
-
-fn options(arguments: &[&str]) -> Result<Options> {
-    let mut options = Options { rounds: ROUNDS, markdown: false, dwell: None, dir: None, only: Vec::new() };
-    let mut rest = arguments.iter();
-    while let Some(&word) = rest.next() {
-        let mut value = |what: &str| rest.next().copied().with_context(|| format!("{word} wants {what}"));
-        match word {
-            "--markdown" => options.markdown = true,
-            "--rounds" => options.rounds = value("a number")?.parse().context("--rounds wants a number")?,
-            "--dwell" => options.dwell = Some(value("the path of a binary")?.into()),
-            "--dir" => options.dir = Some(value("a directory")?.into()),
-            rung if PAIRS.iter().any(|pair| pair.rung == rung) => options.only.push(rung.to_owned()),
-            _ => {
-                let rungs: BTreeSet<&str> = PAIRS.iter().map(|pair| pair.rung).collect();
-                let rungs = rungs.into_iter().collect::<Vec<_>>().join(", ");
-                bail!(
-                    "bench ladder knows --rounds, --markdown, --dwell, --dir and the rungs {rungs}; not {word}"
-                );
-            }
-        }
-    }
-    if options.rounds == 0 {
-        bail!("--rounds 0 measures nothing");
-    }
-    Ok(options)
 }
 
 /// One round. The order alternates: the first finds a colder machine.
@@ -240,6 +222,7 @@ fn verdict(goal: Goal, ratios: &[f64]) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::read;
 
     #[test]
     fn a_goal_is_reached_by_the_median_or_by_the_spread() {
@@ -260,10 +243,10 @@ mod tests {
 
     #[test]
     fn rungs_are_chosen_by_name_and_others_refused() {
-        let options = options(&["dram", "--rounds", "3"]).unwrap();
-        assert_eq!((options.only, options.rounds), (vec!["dram".to_owned()], 3));
+        let options: Options = read(&["dram", "--rounds", "3"]).unwrap();
+        assert_eq!((options.only[0].rung, options.rounds), ("dram", 3));
         for wrong in [&["warp"][..], &["--rounds"], &["--rounds", "0"]] {
-            assert!(super::options(wrong).is_err());
+            assert!(read::<Options>(wrong).is_err());
         }
     }
 

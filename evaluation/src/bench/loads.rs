@@ -6,9 +6,11 @@
 
 use super::install;
 use super::table::Middle;
-use anyhow::{Context, Result, bail, ensure};
+use crate::{Measuring, one_of};
+use anyhow::{Context, Result};
+use clap::{Args, value_parser};
 use model::wake::load::LoadRun;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use workshop::machine::{conditions, load};
 use workshop::shell::{find, output, program as shell_program};
 use workshop::table::layout;
@@ -127,25 +129,32 @@ fn stressapptest_said(said: &str) -> Result<f64> {
     Ok(rate * f64::from(1 << 20) / 2.0)
 }
 
-struct Options {
+#[derive(Args)]
+pub(super) struct Options {
+    /// Rounds of each
+    #[arg(long, value_name = "N", value_parser = crate::some(), default_value_t = ROUNDS)]
     rounds: usize,
+    /// Seconds of each measurement
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..), default_value_t = SECONDS)]
     seconds: u64,
-    markdown: bool,
-    dwell: Option<PathBuf>,
-    only: Vec<String>,
+    #[command(flatten)]
+    measuring: Measuring,
+    /// Loads [default: all]
+    #[arg(value_name = "LOAD", value_parser = one_of(PAIRS_OF_LOADS, |pair| pair.name))]
+    only: Vec<&'static Pair>,
 }
 
 /// Measures and prints the table.
 ///
 /// # Errors
-/// For options that are not understood, and when dwell or a rival fails.
-pub(super) fn run(arguments: &[&str]) -> Result<()> {
-    let options = options(arguments)?;
-    let dwell = install(options.dwell.as_deref())?.join("dwell");
+/// When dwell or a rival fails.
+pub(super) fn run(options: &Options) -> Result<()> {
+    let dwell = install(options.measuring.dwell.as_deref())?.join("dwell");
     let before = load();
     let head = ["load", "dwell", "compared with", "its figure", "ratio", "goal", ""].map(str::to_owned);
     let mut rows = vec![head.to_vec()];
-    let wanted = |pair: &&Pair| options.only.is_empty() || options.only.iter().any(|only| only == pair.name);
+    let wanted =
+        |pair: &&Pair| options.only.is_empty() || options.only.iter().any(|only| only.name == pair.name);
     for pair in PAIRS_OF_LOADS.iter().filter(wanted) {
         if find(pair.rival.program()).is_none() {
             eprintln!(
@@ -174,7 +183,7 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
         rows.push(row(pair, &rounds)?);
     }
     eprintln!();
-    println!("{}", layout(&rows, options.markdown));
+    println!("{}", layout(&rows, options.measuring.markdown));
     println!(
         "Ratios are dwell's rate by the other's, of one round: median, with its 95 % interval from 6 rounds on (else smallest \
          and\nlargest), of {} rounds of about {} s each. Measured on {}.",
@@ -183,32 +192,6 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
         conditions(&before)
     );
     Ok(())
-}
-
-fn options(arguments: &[&str]) -> Result<Options> {
-    let mut options =
-        Options { rounds: ROUNDS, seconds: SECONDS, markdown: false, dwell: None, only: Vec::new() };
-    let mut rest = arguments.iter();
-    while let Some(&word) = rest.next() {
-        let mut value = |what: &str| rest.next().copied().with_context(|| format!("{word} wants {what}"));
-        match word {
-            "--markdown" => options.markdown = true,
-            "--rounds" => options.rounds = value("a number")?.parse().context("--rounds wants a number")?,
-            "--seconds" => {
-                options.seconds = value("a number")?.parse().context("--seconds wants a number")?
-            }
-            "--dwell" => options.dwell = Some(value("the path of a binary")?.into()),
-            name if PAIRS_OF_LOADS.iter().any(|pair| pair.name == name) => options.only.push(name.to_owned()),
-            _ => {
-                let names = PAIRS_OF_LOADS.iter().map(|pair| pair.name).collect::<Vec<_>>().join(", ");
-                bail!(
-                    "bench loads knows --rounds, --seconds, --markdown, --dwell and the loads {names}; not {word}"
-                );
-            }
-        }
-    }
-    ensure!(options.rounds > 0 && options.seconds > 0, "there is nothing to measure in that time");
-    Ok(options)
 }
 
 fn dwell_per_second(dwell: &Path, spec: &str, seconds: u64) -> Result<f64> {
@@ -243,6 +226,7 @@ fn row(pair: &Pair, rounds: &[(f64, f64)]) -> Result<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::read;
 
     #[test]
     fn what_rivals_say_is_read() {
@@ -257,10 +241,10 @@ mod tests {
 
     #[test]
     fn loads_are_chosen_by_name_and_others_refused() {
-        let options = options(&["memory-2", "--rounds", "3"]).unwrap();
-        assert_eq!((options.only, options.rounds), (vec!["memory-2".to_owned()], 3));
+        let options: Options = read(&["memory-2", "--rounds", "3"]).unwrap();
+        assert_eq!((options.only[0].name, options.rounds), ("memory-2", 3));
         for wrong in [&["tea"][..], &["--rounds"], &["--seconds", "0"]] {
-            assert!(super::options(wrong).is_err());
+            assert!(read::<Options>(wrong).is_err());
         }
     }
 

@@ -7,6 +7,7 @@
 use super::install;
 use super::program::compile;
 use anyhow::{Context, Result, bail};
+use clap::Args;
 use model::Run;
 use std::fs::{self, File};
 use std::path::PathBuf;
@@ -20,35 +21,34 @@ use workshop::shell::program as shell_program;
 const ROUNDS: u64 = 12_500;
 /// What dwell is to stay below.
 const REACH_MIB: f64 = 200.0;
-const USUAL: Duration = Duration::from_secs(60);
+
+#[derive(Args)]
+pub(super) struct Options {
+    /// How long the program runs: 60s, 10m, 1h
+    #[arg(long = "for", value_name = "TIME", value_parser = duration, default_value = "60s")]
+    length: Duration,
+    /// Measure this dwell, and not what the sources give
+    #[arg(long, value_name = "FILE")]
+    dwell: Option<PathBuf>,
+}
 
 /// Measures, prints one table.
 ///
 /// # Errors
-/// For options that are not understood, and when dwell or the program fails.
-pub(super) fn run(arguments: &[&str]) -> Result<()> {
-    let mut length = USUAL;
-    let mut binary: Option<PathBuf> = None;
-    let mut rest = arguments.iter();
-    while let Some(&word) = rest.next() {
-        match word {
-            "--for" => length = duration(rest.next().context("--for wants a time: 60s, 10m, 1h")?)?,
-            "--dwell" => binary = Some(rest.next().context("--dwell wants the path of a binary")?.into()),
-            _ => bail!("bench memory knows --for and --dwell, not {word}"),
-        }
-    }
-    let place = install(binary.as_deref())?;
+/// When dwell or the program fails.
+pub(super) fn run(options: &Options) -> Result<()> {
+    let place = install(options.dwell.as_deref())?;
     compile(&place, "paced")?;
     let json = place.join("memory.json");
     // A leftover would be taken for a result.
     let _ = fs::remove_file(&json);
     let said = place.join("memory.stderr");
-    let (rate, seconds) = (ROUNDS.to_string(), length.as_secs().to_string());
+    let (rate, seconds) = (ROUNDS.to_string(), options.length.as_secs().to_string());
     let mut command = shell_program(place.join("dwell"), &["run", "--json"]);
     command.arg(&json).arg("--").arg(place.join("paced")).args([&rate, &seconds]);
     let mut dwell =
         command.stdout(Stdio::null()).stderr(File::create(&said)?).spawn().context("cannot start dwell")?;
-    let peaks = watch(&mut dwell, length)?;
+    let peaks = watch(&mut dwell, options.length)?;
     let status = dwell.wait()?;
     if !status.success() {
         bail!("dwell ended with {status}: {}", fs::read_to_string(&said).unwrap_or_default());

@@ -31,8 +31,9 @@ mod wake;
 mod what_if;
 
 use anyhow::{Context, Result};
+use clap::{Args, Subcommand};
 use measure::Outcome;
-use options::{Options, programs_named};
+use options::Options;
 pub(crate) use program::python;
 use program::{Program, Set};
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,6 +45,40 @@ use turns::Way;
 pub(crate) use turns::quoted;
 use workshop::machine::{conditions, load};
 use workshop::shell::{cargo, run as run_shown, target};
+
+/// What is asked: the parts with options of their own, or programs of the sets.
+#[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Bench {
+    #[command(subcommand)]
+    part: Option<Part>,
+    #[command(flatten)]
+    options: Options,
+}
+
+#[derive(Subcommand)]
+enum Part {
+    /// The same programs under two versions of dwell, by turns
+    Pairs(pairs::Options),
+    /// dwell's memory over a long run at 100,000 events a second
+    Memory(memory::Options),
+    /// Results, memory and ends where programs do very much
+    Bounds(bounds::Options),
+    /// The ladder's rungs against other tools on the same operation
+    Ladder(ladder::Options),
+    /// What loads get done, against hackbench and stressapptest
+    Loads(loads::Options),
+    /// Wake-ups against cyclictest
+    Wake(wake::Options),
+    /// How right dwell compare is: same, beside, planted, why, hyperfine
+    Compare(compare::Options),
+    /// What recordings say of edits, against programs without the thing
+    WhatIf(what_if::Options),
+    /// What keeping results costs, and what is left of a store whose writers are killed
+    Store(store::Options),
+    #[command(hide = true)]
+    Once(turns::Once),
+}
 
 /// What was measured of one program.
 struct Results {
@@ -69,43 +104,29 @@ impl Results {
 /// Measures and prints the table.
 ///
 /// # Errors
-/// For options that are not understood, when dwell does not build, or when a program fails bare.
-pub(crate) fn run(arguments: &[&str]) -> Result<()> {
-    if let ["memory", rest @ ..] = arguments {
-        return memory::run(rest);
+/// When dwell does not build, or when a program fails bare.
+pub(crate) fn run(asked: Bench) -> Result<()> {
+    match asked.part {
+        Some(Part::Pairs(options)) => pairs::run(&options),
+        Some(Part::Memory(options)) => memory::run(&options),
+        Some(Part::Bounds(options)) => bounds::run(&options),
+        Some(Part::Ladder(options)) => ladder::run(&options),
+        Some(Part::Loads(options)) => loads::run(&options),
+        Some(Part::Wake(options)) => wake::run(&options),
+        Some(Part::Compare(options)) => compare::run(options),
+        Some(Part::WhatIf(options)) => what_if::run(&options),
+        Some(Part::Store(options)) => store::run(&options),
+        Some(Part::Once(options)) => turns::once(&options),
+        None => run_sets(&asked.options),
     }
-    if let ["store", rest @ ..] = arguments {
-        return store::run(rest);
-    }
-    if let ["bounds", rest @ ..] = arguments {
-        return bounds::run(rest);
-    }
-    if let ["ladder", rest @ ..] = arguments {
-        return ladder::run(rest);
-    }
-    if let ["loads", rest @ ..] = arguments {
-        return loads::run(rest);
-    }
-    if let ["wake", rest @ ..] = arguments {
-        return wake::run(rest);
-    }
-    if let ["compare", rest @ ..] = arguments {
-        return compare::run(rest);
-    }
-    if let ["what-if", rest @ ..] = arguments {
-        return what_if::run(rest);
-    }
-    if let ["once", rest @ ..] = arguments {
-        return turns::once(rest);
-    }
-    if let ["pairs", rest @ ..] = arguments {
-        return pairs::run(rest);
-    }
-    let options = Options::read(arguments)?;
-    let place = install(options.dwell.as_deref())?;
+}
+
+/// Runs the programs of the sets, and prints a table of each.
+fn run_sets(options: &Options) -> Result<()> {
+    let place = install(options.measuring.dwell.as_deref())?;
     program::compile_all(&place)?;
     for set in Set::ALL {
-        let programs: Vec<_> = options.programs.iter().filter(|program| program.set == set).collect();
+        let programs: Vec<_> = options.programs().filter(|program| program.set == set).collect();
         if programs.is_empty() {
             continue;
         }
@@ -118,9 +139,12 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
         let mut results = Vec::new();
         let begun = load();
         for program in programs {
-            results.push(measure_program(program, &tools, &options, &place, &mut notes)?);
+            results.push(measure_program(program, &tools, options, &place, &mut notes)?);
         }
-        println!("{}", table::render(set, &results, &tools, &notes, &conditions(&begun), options.markdown));
+        println!(
+            "{}",
+            table::render(set, &results, &tools, &notes, &conditions(&begun), options.measuring.markdown)
+        );
     }
     Ok(())
 }
@@ -191,7 +215,7 @@ fn measure_program(
     }
     let (slow, usual): (Vec<Tool>, Vec<Tool>) = able.iter().partition(|tool| tool.is_slow());
     let mut turns: BTreeMap<Tool, Vec<Turn>> = BTreeMap::new();
-    for (tools, rounds) in [(usual, options.rounds), (slow, options.slow_rounds.min(options.rounds))] {
+    for (tools, rounds) in [(usual, options.rounds()), (slow, options.slow_rounds())] {
         let others = tools.into_iter().filter(|tool| *tool != Tool::Bare);
         let ways: Vec<Way<'_>> =
             std::iter::once(Tool::Bare).chain(others).map(|tool| Way { tool, place }).collect();

@@ -5,25 +5,37 @@
 //! drifts on the machine drifts for both.
 
 use super::measure::Outcome;
-use super::program::{PROGRAMS, Program, Set, Timed, compile_all};
+use super::options::{Programs, named_or_all, programs_named};
+use super::program::{Program, Set, Timed, compile_all};
 use super::table::Middle;
 use super::tool::Tool;
 use super::turns::{Way, by_turns};
-use super::{big, install_as, programs_named};
-use anyhow::{Context, Result, bail};
+use super::{big, install_as};
+use crate::Measuring;
+use anyhow::{Context, Result};
+use clap::Args;
 use std::path::PathBuf;
 use workshop::machine::{conditions, load};
 use workshop::table::layout;
 
 const USUAL_PAIRS: usize = 11;
 
-struct Options {
+#[derive(Args)]
+pub(super) struct Options {
+    /// Little programs
+    #[arg(long)]
     quick: bool,
-    markdown: bool,
+    #[command(flatten)]
+    measuring: Measuring,
+    /// Pairs of runs of each program
+    #[arg(long = "rounds", value_name = "N", value_parser = crate::some(), default_value_t = USUAL_PAIRS)]
     pairs: usize,
+    /// The dwell to compare with
+    #[arg(long, value_name = "FILE")]
     before: PathBuf,
-    dwell: Option<PathBuf>,
-    programs: Vec<&'static Program>,
+    /// Programs, or sets of them [default: all]
+    #[arg(value_name = "NAME", value_parser = programs_named)]
+    programs: Vec<Programs>,
 }
 
 /// The directories of the two versions, each with its own dwell and programs.
@@ -35,16 +47,15 @@ struct Places {
 /// Measures and prints one table.
 ///
 /// # Errors
-/// For options that are not understood, and when a version of dwell or a program fails.
-pub(super) fn run(arguments: &[&str]) -> Result<()> {
-    let options = options(arguments)?;
+/// When a version of dwell or a program fails.
+pub(super) fn run(options: &Options) -> Result<()> {
     let places = Places {
         before: install_as("bench-before", Some(&options.before))?,
-        now: install_as("bench", options.dwell.as_deref())?,
+        now: install_as("bench", options.measuring.dwell.as_deref())?,
     };
     for place in [&places.before, &places.now] {
         compile_all(place)?;
-        if options.programs.iter().any(|program| program.set == Set::Ends) {
+        if named_or_all(&options.programs).any(|program| program.set == Set::Ends) {
             big::make(place)?;
         }
     }
@@ -52,7 +63,7 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
     let mut rows = vec![
         ["program", "dwell", "time", "CPU time", "start-up", "after the end"].map(str::to_owned).to_vec(),
     ];
-    for program in &options.programs {
+    for program in named_or_all(&options.programs) {
         for tool in tools(program) {
             let ways = [&places.before, &places.now].map(|place| Way { tool, place });
             let runs = by_turns(&places.now.join("dwell"), program, &ways, (options.pairs, options.quick))
@@ -61,7 +72,7 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
         }
     }
     println!("Now as a multiple of before, pair by pair (centre, interval, pairs)\n");
-    println!("{}", layout(&rows, options.markdown));
+    println!("{}", layout(&rows, options.measuring.markdown));
     println!(
         "Intervals: 95 % from 6 pairs on (signed ranks), else smallest and largest. Measured on {}.",
         conditions(&begun)
@@ -97,48 +108,18 @@ fn row(program: &Program, tool: Tool, runs: &[Vec<Outcome>]) -> Vec<String> {
     ]
 }
 
-fn options(arguments: &[&str]) -> Result<Options> {
-    let (mut quick, mut markdown, mut pairs) = (false, false, USUAL_PAIRS);
-    let (mut before, mut dwell, mut names) = (None, None, Vec::new());
-    let mut rest = arguments.iter();
-    while let Some(&word) = rest.next() {
-        let mut value = || rest.next().with_context(|| format!("{word} wants a value"));
-        match word {
-            "--quick" => quick = true,
-            "--markdown" => markdown = true,
-            "--before" => before = Some(PathBuf::from(value()?)),
-            "--dwell" => dwell = Some(PathBuf::from(value()?)),
-            "--rounds" => {
-                let given = value()?;
-                pairs = given.parse().with_context(|| format!("--rounds {given} is not a number"))?;
-            }
-            name => names.push(name),
-        }
-    }
-    let before = before.context("bench pairs wants --before FILE, the dwell to compare with")?;
-    if pairs == 0 {
-        bail!("--rounds 0 measures nothing");
-    }
-    let mut programs: Vec<&'static Program> = Vec::new();
-    for name in names {
-        programs.extend(programs_named(name)?);
-    }
-    if programs.is_empty() {
-        programs.extend(PROGRAMS);
-    }
-    Ok(Options { quick, markdown, pairs, before, dwell, programs })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::read;
 
     #[test]
     fn the_version_to_compare_with_is_needed_and_names_are_checked() {
-        assert!(options(&["--quick"]).err().unwrap().to_string().contains("--before"));
-        assert!(options(&["--before", "d", "nothing"]).err().unwrap().to_string().contains("nothing"));
-        let given = options(&["--before", "d", "--rounds", "3", "cost"]).unwrap();
-        assert!(given.pairs == 3 && given.programs.iter().all(|program| program.set == Set::Cost));
+        let refused = |words: &[&str]| read::<Options>(words).err().unwrap().to_string();
+        assert!(refused(&["--quick"]).contains("--before"));
+        assert!(refused(&["--before", "d", "nothing"]).contains("nothing"));
+        let given: Options = read(&["--before", "d", "--rounds", "3", "cost"]).unwrap();
+        assert!(given.pairs == 3 && named_or_all(&given.programs).all(|program| program.set == Set::Cost));
     }
 
     #[test]

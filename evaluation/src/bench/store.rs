@@ -8,6 +8,7 @@
 use super::install;
 use super::program::python;
 use anyhow::{Context, Result, bail};
+use clap::Args;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -29,58 +30,47 @@ const KILLS: usize = 1_000;
 /// Writers are killed within this many times what one takes by itself.
 const KILLED_WITHIN: f64 = 3.0;
 
-struct Options {
+#[derive(Args)]
+pub(super) struct Options {
+    /// Measure this dwell, and not what the sources give
+    #[arg(long, value_name = "FILE")]
     dwell: Option<PathBuf>,
+    /// Every second writer is this dwell, of another version
+    #[arg(long, value_name = "FILE")]
     beside: Option<PathBuf>,
+    /// Writers that are killed
+    #[arg(long, value_name = "N", default_value_t = KILLS)]
     kills: usize,
+    /// Runs with and without the store
+    #[arg(long, value_name = "N", default_value_t = RUNS)]
     runs: usize,
+    /// Results in the store; 0: none of these tables
+    #[arg(long, value_name = "N", default_values_t = REACH_LISTS.iter().map(|(results, ..)| *results))]
     results: Vec<u64>,
 }
 
 /// Measures, prints the tables.
 ///
 /// # Errors
-/// For options that are not understood, when dwell fails, and when a store was harmed.
-pub(super) fn run(arguments: &[&str]) -> Result<()> {
-    let options = read(arguments)?;
+/// When dwell fails, and when a store was harmed.
+pub(super) fn run(options: &Options) -> Result<()> {
     let place = install(options.dwell.as_deref())?;
     let before = load();
     if options.runs > 0 {
         println!("{}\n", cost(&place, options.runs)?);
     }
-    if !options.results.is_empty() {
+    let results: Vec<u64> = options.results.iter().copied().filter(|results| *results > 0).collect();
+    if !results.is_empty() {
         println!("| results | file | verb | median | cold | to be reached |\n|---:|---:|---|---:|---:|---|");
     }
-    for results in &options.results {
-        println!("{}", verbs(&place, *results)?.join("\n"));
+    for results in results {
+        println!("{}", verbs(&place, results)?.join("\n"));
     }
     if options.kills > 0 {
         println!("\n{}", kills(&place, options.kills, options.beside.as_deref())?);
     }
     println!("\n{}", conditions(&before));
     Ok(())
-}
-
-fn read(arguments: &[&str]) -> Result<Options> {
-    let results = REACH_LISTS.iter().map(|(results, ..)| *results).collect();
-    let mut options = Options { dwell: None, beside: None, kills: KILLS, runs: RUNS, results };
-    let mut words = arguments.iter();
-    while let Some(word) = words.next() {
-        let value = words.next().with_context(|| format!("{word} has no value"))?;
-        let number = || value.parse::<u64>().with_context(|| format!("{value} is no number"));
-        match *word {
-            "--dwell" => options.dwell = Some(value.into()),
-            "--beside" => options.beside = Some(value.into()),
-            "--kills" => options.kills = number()? as usize,
-            "--runs" => options.runs = number()? as usize,
-            "--results" if *value == "0" => options.results = Vec::new(),
-            "--results" => options.results = vec![number()?],
-            _ => bail!(
-                "bench store knows --dwell FILE, --beside FILE, --kills N, --runs N and --results N only"
-            ),
-        }
-    }
-    Ok(options)
 }
 
 /// dwell with a store.
@@ -108,9 +98,7 @@ fn timed(command: &mut Command) -> Result<f64> {
 }
 
 fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
+    stats::median_of(values.iter().copied()).unwrap_or(f64::NAN)
 }
 
 fn fresh(place: &Path) -> Result<PathBuf> {

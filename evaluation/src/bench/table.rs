@@ -23,19 +23,10 @@ impl Middle {
     pub(super) fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut values: Vec<f64> = values.into_iter().collect();
         values.sort_by(f64::total_cmp);
-        let n = values.len();
-        let last = n.checked_sub(1)?;
-        let skip = skipped_at_each_end(n);
-        Some(Self {
-            median: f64::midpoint(values[last / 2], values[n / 2]),
-            lo: values[skip],
-            hi: values[last - skip],
-            n,
-        })
+        let stats::Median { value: median, lo, hi } = stats::median(&values)?;
+        Some(Self { median, lo, hi, n: values.len() })
     }
-}
 
-impl Middle {
     /// The centre of ratios of pairs, on their logarithms: the Hodges-Lehmann estimate with the
     /// signed-rank interval; with fewer than six pairs it is the smallest and the largest.
     pub(super) fn of_ratios(pairs: impl IntoIterator<Item = (f64, f64)>) -> Option<Self> {
@@ -61,21 +52,6 @@ pub(super) fn ranged(values: &[f64]) -> String {
     let (lo, hi) =
         values.iter().fold((f64::MAX, f64::MIN), |(lo, hi), value| (lo.min(*value), hi.max(*value)));
     format!("{median:.0$} ({lo:.1$}-{hi:.2$})", places(median), places(lo), places(hi))
-}
-
-/// How many values may be left off at each end with at most 2.5 % of a fair coin's throws beyond.
-pub(super) fn skipped_at_each_end(n: usize) -> usize {
-    let mut chance = 0.5_f64.powi(i32::try_from(n).unwrap_or(i32::MAX));
-    let (mut beyond, mut skip) = (0.0, 0);
-    for k in 0..n / 2 {
-        beyond += chance;
-        if beyond > 0.025 {
-            break;
-        }
-        skip = k;
-        chance *= (n - k) as f64 / (k + 1) as f64;
-    }
-    skip
 }
 
 /// Everything that is printed.
@@ -240,13 +216,6 @@ fn around(results: &[Results]) -> Vec<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_interval_of_eleven_leaves_off_one_at_each_end() {
-        // Known ranks for a 95 % interval of the median: 2nd and 10th of 11, 1st and 6th of 6, 6th
-        // and 15th of 20.
-        assert_eq!([5, 6, 8, 9, 11, 20].map(skipped_at_each_end), [0, 0, 0, 1, 1, 5]);
-    }
 
     #[test]
     fn the_median_of_an_even_number_lies_between_two() {

@@ -5,14 +5,15 @@
 //! (`measure.rs`) and prints the figures.
 
 use super::measure::{self, Outcome};
-use super::program::Program;
-use super::programs_named;
+use super::program::{PROGRAMS, Program};
 use super::tool::Tool;
+use crate::one_of;
 use anyhow::{Context, Result, bail, ensure};
+use clap::Args;
 use model::compare::commands::Comparison;
 use std::collections::BTreeMap;
 use std::env;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use workshop::shell::{output, program as shell_program};
 
 /// A figure in the output of `once`.
@@ -61,17 +62,24 @@ pub(super) fn by_turns(
     Ok((0..ways.len()).map(|way| rounds.iter().map(|round| round[way].clone()).collect()).collect())
 }
 
+/// What the commands of the comparison say.
+#[derive(Args)]
+pub(super) struct Once {
+    #[arg(value_parser = one_of(PROGRAMS, |program| program.name))]
+    program: &'static Program,
+    tool: String,
+    place: PathBuf,
+    #[arg(long)]
+    quick: bool,
+}
+
 /// `bench once`: runs a program with a tool, and prints the figures.
 ///
 /// # Errors
 /// When it fails.
-pub(super) fn once(arguments: &[&str]) -> Result<()> {
-    let [name, tool, place, quick @ ..] = arguments else {
-        bail!("bench once wants a program, a tool, a place")
-    };
-    let [program] = programs_named(name)?[..] else { bail!("{name} is not one program") };
+pub(super) fn once(Once { program, tool, place, quick }: &Once) -> Result<()> {
     let tool = Tool::ALL.into_iter().find(|known| key(*known) == *tool).context("no such tool")?;
-    let outcome = measure::once(program, tool, !quick.is_empty(), Path::new(place))?;
+    let outcome = measure::once(program, tool, *quick, place)?;
     let Outcome { timed_ns, cpu_ns, startup_ns, ending_ns, named, lost } = outcome;
     let lost = f64::from(u8::from(lost));
     let named = named.map(|(all, named)| [all as f64, named as f64]);

@@ -13,12 +13,13 @@
 //! the measuring thread (`schedstat`) in the middle of the run.
 
 use super::install;
-use super::table::skipped_at_each_end;
+use crate::{Measuring, one_of};
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use clap::{Args, value_parser};
 use model::Wakeups;
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -69,37 +70,52 @@ struct Round {
     at_once: Three,
 }
 
-struct Options {
+#[derive(Args)]
+pub(super) struct Options {
+    /// Rounds of each
+    #[arg(long, value_name = "N", value_parser = crate::some(), default_value_t = ROUNDS)]
     rounds: usize,
+    /// Seconds of each measurement
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(2..), default_value_t = SECONDS)]
     seconds: u64,
-    markdown: bool,
-    dwell: Option<PathBuf>,
+    #[command(flatten)]
+    measuring: Measuring,
+    /// The CPU of both [default: the last, which has the fewest of the machine's interrupts]
+    #[arg(long, value_name = "N", default_value_t = last_cpu(), hide_default_value = true)]
     cpu: usize,
+    /// Let dwell watch for spikes
+    #[arg(long)]
     spikes: bool,
-    cases: Vec<&'static str>,
+    /// Loads [default: all]
+    #[arg(value_name = "LOAD", value_parser = one_of(CASES, |case| case.0))]
+    cases: Vec<&'static (&'static str, Option<&'static str>)>,
+}
+
+fn last_cpu() -> usize {
+    std::thread::available_parallelism().map_or(0, |count| count.get() - 1)
 }
 
 /// Measures and prints the table.
 ///
 /// # Errors
-/// For options that are not understood, when cyclictest is missing, and when one of the two fails.
-pub(super) fn run(arguments: &[&str]) -> Result<()> {
-    let options = options(arguments)?;
+/// When cyclictest is missing, and when one of the two fails.
+pub(super) fn run(options: &Options) -> Result<()> {
     if find("cyclictest").is_none() {
         bail!("cyclictest is not installed; try: apt-get install rt-tests");
     }
-    let dwell = install(options.dwell.as_deref())?.join("dwell");
+    let dwell = install(options.measuring.dwell.as_deref())?.join("dwell");
     let (before, mut notes) = (load(), BTreeSet::new());
     let head =
         ["load", "figure", "cyclictest", "dwell", "dwell - cyclictest", "cyclictest twice", "goal", ""];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
-    for (name, spec) in CASES.iter().filter(|(name, _)| options.cases.contains(name)) {
+    let cases = if options.cases.is_empty() { CASES.iter().collect() } else { options.cases.clone() };
+    for (name, spec) in cases {
         let mut rounds = Vec::new();
         for round in 0..options.rounds {
             eprint!("\r\x1b[K{name}: round {} of {}", round + 1, options.rounds);
             let length = Duration::from_secs(options.seconds * 4 + 15);
             let _busy = spec.map(|spec| Busy::start(&dwell, spec, length)).transpose()?;
-            match one_round(&dwell, &options, round) {
+            match one_round(&dwell, options, round) {
                 Ok(one) => rounds.push(one),
                 Err(error) => _ = notes.insert(format!("{name}, a round was left out: {error:#}")),
             }
@@ -109,7 +125,7 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
         }
     }
     eprintln!();
-    println!("{}", layout(&rows, options.markdown));
+    println!("{}", layout(&rows, options.measuring.markdown));
     println!(
         "Figures are of all rounds together; differences are of single rounds: median (its 95 % interval). CPU {}, \
          SCHED_FIFO 80,\nevery {INTERVAL_US} us, {} rounds of {} s each, {}. Measured on {}.",
@@ -121,45 +137,6 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
     );
     notes.iter().for_each(|note| println!("note: {note}"));
     Ok(())
-}
-
-fn options(arguments: &[&str]) -> Result<Options> {
-    let mut options = Options {
-        rounds: ROUNDS,
-        seconds: SECONDS,
-        markdown: false,
-        dwell: None,
-        // The last has the fewest of the machine's interrupts.
-        cpu: std::thread::available_parallelism().map_or(0, |count| count.get() - 1),
-        spikes: false,
-        cases: Vec::new(),
-    };
-    let mut rest = arguments.iter();
-    while let Some(&word) = rest.next() {
-        let mut value = |what: &str| rest.next().copied().with_context(|| format!("{word} wants {what}"));
-        match word {
-            "--markdown" => options.markdown = true,
-            "--spikes" => options.spikes = true,
-            "--rounds" => options.rounds = value("a number")?.parse().context("--rounds wants a number")?,
-            "--seconds" => {
-                options.seconds = value("a number")?.parse().context("--seconds wants a number")?
-            }
-            "--cpu" => options.cpu = value("a CPU")?.parse().context("--cpu wants a number")?,
-            "--dwell" => options.dwell = Some(value("the path of a binary")?.into()),
-            _ => match CASES.iter().find(|(name, _)| *name == word) {
-                Some((name, _)) => options.cases.push(name),
-                None => bail!(
-                    "bench wake knows --rounds, --seconds, --cpu, --spikes, --markdown, --dwell and the loads idle, sched, memory, \
-                     network; not {word}"
-                ),
-            },
-        }
-    }
-    if options.cases.is_empty() {
-        options.cases = CASES.iter().map(|(name, _)| *name).collect();
-    }
-    ensure!(options.rounds > 0 && options.seconds > 1, "there is nothing to measure in that time");
-    Ok(options)
 }
 
 /// A load in a process of its own, ended when this goes.
@@ -408,20 +385,11 @@ fn verdict(goal: Goal, cyclictest: f64, differences: &[f64]) -> &'static str {
 /// The interval of the median of sorted values: it holds the median with 95 %, or is all of them
 /// where they are fewer than six.
 fn interval(sorted: &[f64]) -> (f64, f64) {
-    let skip = skipped_at_each_end(sorted.len());
-    match sorted.len() {
-        0 => (f64::NAN, f64::NAN),
-        n => (sorted[skip], sorted[n - 1 - skip]),
-    }
+    stats::median(sorted).map_or((f64::NAN, f64::NAN), |median| (median.lo, median.hi))
 }
 
 fn median(values: &[f64]) -> f64 {
-    let mut values = values.to_vec();
-    values.sort_by(f64::total_cmp);
-    match values.len() {
-        0 => f64::NAN,
-        n => f64::midpoint(values[(n - 1) / 2], values[n / 2]),
-    }
+    stats::median_of(values.iter().copied()).unwrap_or(f64::NAN)
 }
 
 fn time(ns: f64) -> String {
@@ -439,6 +407,7 @@ fn spread(sorted: &[f64]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::read;
 
     const SAID: &str = "# /dev/cpu_dma_latency set to 0us\n# Histogram\n000010 000030\n000011 000060\n000012 000009\n# Total: 000000099\n\
                         # Max Latencies: 30000\n# Histogram Overflows: 00001\n# Histogram Overflow at cycle number:\n";
@@ -471,10 +440,9 @@ mod tests {
 
     #[test]
     fn loads_are_chosen_by_name_and_others_refused() {
-        assert_eq!(options(&["sched", "--rounds", "2"]).unwrap().cases, ["sched"]);
-        assert_eq!(options(&[]).unwrap().cases.len(), CASES.len());
+        assert_eq!(read::<Options>(&["sched", "--rounds", "2"]).unwrap().cases[0].0, "sched");
         for wrong in [&["warp"][..], &["--rounds"], &["--rounds", "0"]] {
-            assert!(options(wrong).is_err());
+            assert!(read::<Options>(wrong).is_err());
         }
     }
 }

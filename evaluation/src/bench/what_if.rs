@@ -8,12 +8,13 @@ mod cases;
 use super::install;
 use super::program::compile;
 use super::table::Middle;
-use anyhow::{Context, Result, bail, ensure};
+use crate::{Measuring, one_of};
+use anyhow::{Context, Result, ensure};
 use cases::{CASES, Case, Place};
+use clap::Args;
 use model::WhatIf;
 use model::compare::commands::Comparison;
 use model::timing::TimedRun;
-use std::path::PathBuf;
 use workshop::machine::{conditions, load};
 use workshop::shell::{output, program};
 use workshop::table::layout;
@@ -21,10 +22,15 @@ use workshop::table::layout;
 /// Runs of each way that count: enough for an interval of their median.
 const ROUNDS: usize = 9;
 
-struct Options {
-    markdown: bool,
+#[derive(Args)]
+pub(super) struct Options {
+    /// Runs of each way
+    #[arg(long, value_name = "N", value_parser = crate::some(), default_value_t = ROUNDS)]
     rounds: usize,
-    dwell: Option<PathBuf>,
+    #[command(flatten)]
+    measuring: Measuring,
+    /// Programs [default: all]
+    #[arg(value_name = "NAME", value_parser = one_of(&CASES, |case| case.name))]
     cases: Vec<&'static Case>,
 }
 
@@ -39,18 +45,18 @@ struct Predicted {
 /// Measures and prints the table.
 ///
 /// # Errors
-/// For options that are not understood, and when no program could be measured. One that could not
+/// When no program could be measured. One that could not
 /// is noted.
-pub(super) fn run(arguments: &[&str]) -> Result<()> {
-    let options = options(arguments)?;
-    let here = install(options.dwell.as_deref())?;
+pub(super) fn run(options: &Options) -> Result<()> {
+    let here = install(options.measuring.dwell.as_deref())?;
     compile(&here, "what_if")?;
     let place = Place::make(here)?;
     let begun = load();
     let head = ["program", "edit", "wall, ms", "predicted, ms", "measured, ms", "off, %", "within", "meets"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     let mut notes = Vec::new();
-    for case in &options.cases {
+    let cases = if options.cases.is_empty() { CASES.iter().collect() } else { options.cases.clone() };
+    for case in cases {
         eprintln!("{}: {} rounds", case.name, options.rounds);
         match place.missing(case) {
             Some(missing) => notes.push(format!("{} was left out: {missing}", case.name)),
@@ -63,7 +69,7 @@ pub(super) fn run(arguments: &[&str]) -> Result<()> {
     }
     println!("The wall clock with an edit: predicted by recordings, and measured without the thing\n");
     ensure!(rows.len() > 1, "no program was measured: {}", notes.join("; "));
-    println!("{}", layout(&rows, options.markdown));
+    println!("{}", layout(&rows, options.measuring.markdown));
     println!(
         "Medians of {} runs by turns, with the interval of the median; of predictions the medians of \
          their estimates and ends.\n`within`: recordings whose interval holds the measured median; \
@@ -136,50 +142,18 @@ fn predicted(said: &WhatIf) -> Predicted {
     }
 }
 
-fn options(arguments: &[&str]) -> Result<Options> {
-    let mut options = Options { markdown: false, rounds: ROUNDS, dwell: None, cases: Vec::new() };
-    let mut rest = arguments.iter();
-    while let Some(&word) = rest.next() {
-        let mut value = || rest.next().with_context(|| format!("{word} wants a value"));
-        match word {
-            "--markdown" => options.markdown = true,
-            "--dwell" => options.dwell = Some(PathBuf::from(value()?)),
-            "--rounds" => {
-                let given = value()?;
-                options.rounds =
-                    given.parse().with_context(|| format!("--rounds {given} is not a number"))?;
-                if options.rounds == 0 {
-                    bail!("--rounds 0 measures nothing");
-                }
-            }
-            name => {
-                let known = || {
-                    let names: Vec<_> = CASES.iter().map(|case| case.name).collect();
-                    format!("no program {name}; there are {}", names.join(", "))
-                };
-                let case = CASES.iter().find(|case| case.name == name).with_context(known)?;
-                options.cases.push(case);
-            }
-        }
-    }
-    if options.cases.is_empty() {
-        options.cases.extend(&CASES);
-    }
-    Ok(options)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::read;
     use crate::sample::timed;
 
     #[test]
     fn programs_are_by_name_and_all_of_them_if_none_is_named() {
-        assert_eq!(options(&[]).unwrap().cases.len(), CASES.len());
-        let given = options(&["syncs", "--rounds", "3"]).unwrap();
+        let given: Options = read(&["syncs", "--rounds", "3"]).unwrap();
         assert_eq!((given.cases[0].name, given.cases.len(), given.rounds), ("syncs", 1, 3));
-        assert!(options(&["nothing"]).err().unwrap().to_string().contains("syncs"));
-        assert!(options(&["--rounds", "0"]).is_err());
+        assert!(read::<Options>(&["nothing"]).err().unwrap().to_string().contains("syncs"));
+        assert!(read::<Options>(&["--rounds", "0"]).is_err());
     }
 
     #[test]

@@ -3,7 +3,8 @@
 
 use super::{Case, Condition, Facts, MEASURED, Measured};
 use crate::bench::quoted;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
+use clap::Args;
 use model::compare::commands::Comparison;
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,17 +20,34 @@ const BYTES_MAX: u64 = 1_000_000;
 /// How long a service may take until it listens.
 const LISTENS_WITHIN: Duration = Duration::from_secs(20);
 
-struct Options {
+#[derive(Args)]
+pub(crate) struct Options {
+    /// The dwell that records [default: that of the tests]
+    #[arg(long, value_name = "FILE", default_value_os_t = tested(), hide_default_value = true)]
     dwell: PathBuf,
+    /// The name of this host in the recordings
+    #[arg(long, value_name = "WORD")]
     host: String,
+    /// Beside a load on each CPU
+    #[arg(long)]
     busy: bool,
+    /// Also where there is a recording
+    #[arg(long)]
     again: bool,
+    /// Cases [default: all]
+    #[arg(value_name = "CASE")]
     names: Vec<String>,
 }
 
+fn tested() -> PathBuf {
+    workshop::shell::target().join("x86_64-unknown-linux-musl/tested/dwell")
+}
+
 /// The verb.
-pub(crate) fn run(arguments: &[&str]) -> Result<()> {
-    let options = options(arguments)?;
+pub(crate) fn run(mut options: Options) -> Result<()> {
+    let dwell = options.dwell.canonicalize();
+    options.dwell = dwell
+        .with_context(|| format!("no {:?}: build it, or name another by --dwell FILE", options.dwell))?;
     let mut failed = Vec::new();
     for case in Case::all()? {
         let named = options.names.is_empty() || options.names.contains(&case.name);
@@ -46,32 +64,6 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     }
     ensure!(failed.is_empty(), "{} cases failed: {}", failed.len(), failed.join(", "));
     Ok(())
-}
-
-fn options(arguments: &[&str]) -> Result<Options> {
-    let mut options = Options {
-        dwell: workshop::shell::target().join("x86_64-unknown-linux-musl/tested/dwell"),
-        host: String::new(),
-        busy: false,
-        again: false,
-        names: Vec::new(),
-    };
-    let mut arguments = arguments.iter();
-    while let Some(argument) = arguments.next() {
-        let mut value = || arguments.next().with_context(|| format!("{argument} needs a value"));
-        match *argument {
-            "--dwell" => options.dwell = PathBuf::from(value()?),
-            "--host" => (*value()?).clone_into(&mut options.host),
-            "--busy" => options.busy = true,
-            "--again" => options.again = true,
-            option if option.starts_with("--") => bail!("no option {option}"),
-            name => options.names.push(name.to_owned()),
-        }
-    }
-    ensure!(!options.host.is_empty(), "--host WORD names this host in the recordings");
-    ensure!(options.dwell.exists(), "no {:?}: build it, or name another by --dwell FILE", options.dwell);
-    options.dwell = options.dwell.canonicalize()?;
-    Ok(options)
 }
 
 /// Records and measures a case; says what was measured.

@@ -9,7 +9,8 @@
 use super::{Case, Condition, OUTSIDE};
 use analyse::judge::measured::{Allowed, MeasuredChange, MeasuredChanges, NOTHING, Truth};
 use analyse::lab::{OF_CODE, OF_OTHERS, score};
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
+use clap::Args;
 use golden::Case as Recorded;
 use model::coverage::Interval;
 use model::finding::SavingBasis;
@@ -91,28 +92,33 @@ impl Outcome {
     }
 }
 
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Write what is there now to corpus/score.txt
+    #[arg(long)]
+    bless: bool,
+    /// Write what changes took, for the judgement, from all cases
+    #[arg(long)]
+    learn: bool,
+    /// Say instead what stood first where that is wrong, and why
+    #[arg(long)]
+    misses: bool,
+    /// Draw the families that are left out this many times
+    #[arg(long, value_name = "N")]
+    draws: Option<usize>,
+    /// Cases [default: all]
+    #[arg(value_name = "CASE")]
+    names: Vec<String>,
+}
+
 /// The verb.
-pub(crate) fn run(arguments: &[&str]) -> Result<()> {
-    let (mut bless, mut learn, mut misses, mut draws, mut names) = (false, false, false, None, Vec::new());
-    let mut arguments = arguments.iter();
-    while let Some(argument) = arguments.next() {
-        match *argument {
-            "--draws" => {
-                let number = arguments.next().context("--draws needs a number")?;
-                draws = Some(number.parse().context("--draws needs a number")?);
-            }
-            "--bless" => bless = true,
-            "--learn" => learn = true,
-            "--misses" => misses = true,
-            option if option.starts_with("--") => bail!("no option {option}"),
-            name => names.push(name),
-        }
-    }
+pub(crate) fn run(Options { bless, learn, misses, draws, names }: &Options) -> Result<()> {
     let cases = Case::all()?;
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
     if let Some(draws) = draws {
-        return super::draws::run(&cases, draws, &names);
+        return super::draws::run(&cases, *draws, &names);
     }
-    if learn {
+    if *learn {
         let all = judged(&cases, &[])?;
         let measured = MeasuredChanges::of(all.iter().flat_map(|one| one.changes.clone()).collect());
         fs::write(measured_file(), measured.text())?;
@@ -121,12 +127,12 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     }
     let all = judged(&cases, &names)?;
     ensure!(!all.is_empty(), "no recording of {names:?} in the corpus");
-    if misses {
+    if *misses {
         all.iter().filter_map(|one| one.miss.as_ref()).for_each(|miss| println!("{miss}"));
         return Ok(());
     }
     print!("{}\n{}", table(&all), totals(&cases, &all));
-    if bless && names.is_empty() {
+    if *bless && names.is_empty() {
         fs::write(committed(), table(&all))?;
     }
     let worse = worse(&fs::read_to_string(committed()).unwrap_or_default(), &all);

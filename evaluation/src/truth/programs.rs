@@ -88,6 +88,21 @@ impl Programs {
         self.all().find(|program| program.name == name)
     }
 
+    /// Those of these names; all where there is none.
+    ///
+    /// # Errors
+    /// When one is not there.
+    pub(crate) fn named(&self, names: &[String]) -> Result<Vec<&Program>> {
+        if names.is_empty() {
+            return Ok(self.all().collect());
+        }
+        let known = || self.all().map(|program| program.name.as_str()).collect::<Vec<_>>().join(", ");
+        let named = |name: &String| {
+            self.find(name).with_context(|| format!("no program {name}; there are {}", known()))
+        };
+        names.iter().map(named).collect()
+    }
+
     /// The lines of a program's preparation, with the pieces in them.
     pub(crate) fn prepare(&self, program: &Program) -> Vec<String> {
         let filled = |line: &String| {
@@ -137,6 +152,15 @@ mod tests {
         };
         let own = program.run.iter().chain(attached).cloned();
         own.chain(servers.iter().flat_map(server)).chain(all.prepare(program)).collect()
+    }
+
+    #[test]
+    fn programs_are_chosen_by_name_and_others_refused() {
+        let all = programs();
+        assert_eq!(all.named(&[]).unwrap().len(), all.all().count());
+        let first = all.all().next().unwrap().name.clone();
+        assert_eq!(all.named(&[first]).unwrap().len(), 1);
+        assert!(all.named(&["no-such".to_owned()]).is_err());
     }
 
     #[test]

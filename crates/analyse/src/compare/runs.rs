@@ -176,6 +176,8 @@ mod tests {
             on: Seen::Absent,
             place: Seen::Absent,
             mean_ns,
+            awaited_typical_ns: 0,
+            awaited_slow_ns: 0,
             typical_ns: 0,
             slow_ns: 0,
             more_ns: [0, 0],

@@ -3,6 +3,7 @@
 use crate::out::OutputPath;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
+use strum::IntoStaticStr;
 
 /// Write a kept result in the format of another tool
 ///
@@ -43,7 +44,8 @@ pub(crate) struct ExportArgs {
 }
 
 /// A format of other tools.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub(crate) enum ExportFormat {
     /// Any result as dwell keeps it, on one line. For a run that includes its stacks, which --json
     /// leaves out
@@ -56,6 +58,7 @@ pub(crate) enum ExportFormat {
     Hyperfine,
     /// The runs of dwell compare, as JSON of hyperfine 1
     #[value(name = "hyperfine-1")]
+    #[strum(serialize = "hyperfine-1")]
     Hyperfine1,
     /// Functions on a CPU and waiting, for pprof. Needs a run with stacks
     Pprof,
@@ -88,24 +91,6 @@ pub(crate) enum ExportFormat {
 impl ExportFormat {
     /// Its name on the command line.
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Json => "json",
-            Self::Csv => "csv",
-            Self::Markdown => "markdown",
-            Self::Hyperfine => "hyperfine",
-            Self::Hyperfine1 => "hyperfine-1",
-            Self::Pprof => "pprof",
-            Self::Perfetto => "perfetto",
-            Self::Otlp => "otlp",
-            Self::Hdr => "hdr",
-            Self::Firefox => "firefox",
-            Self::Speedscope => "speedscope",
-            Self::Folded => "folded",
-            Self::Svg => "svg",
-            Self::Png => "png",
-            Self::Junit => "junit",
-            Self::Parquet => "parquet",
-            Self::Rows => "rows",
-        }
+        self.into()
     }
 }

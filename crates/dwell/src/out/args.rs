@@ -1,4 +1,4 @@
-//! The options of the outputs of a result: its forms, made from [`Render::forms`], and its page.
+//! The options of the outputs of a result: its forms, made from [`Render::FORMS`], and its page.
 
 use super::outputs::{Outputs, Page};
 use super::path::{OutputPath, Paths};
@@ -55,7 +55,7 @@ impl<R> Deref for FormArgs<R> {
 impl<R: Render> FromArgMatches for FormArgs<R> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         let path = |name| Some((name, matches.get_one::<OutputPath>(name)?.clone()));
-        let paths = R::forms().iter().filter_map(|form| path(form.name));
+        let paths = R::FORMS.iter().filter_map(|form| path(form.name));
         let paths = paths.map(|(name, path)| (name.to_owned(), path)).collect();
         Ok(Self { paths, of: PhantomData })
     }
@@ -68,7 +68,7 @@ impl<R: Render> FromArgMatches for FormArgs<R> {
 
 impl<R: Render> Args for FormArgs<R> {
     fn augment_args(command: Command) -> Command {
-        R::forms().iter().fold(command, |command, form| {
+        R::FORMS.iter().fold(command, |command, form| {
             let arg = Arg::new(form.name).long(form.name).value_name("FILE").help(form.help);
             let arg = arg.value_parser(OsStringValueParser::new().map(OutputPath::from));
             command.arg(match form.heading {

@@ -16,24 +16,19 @@ impl Render for Comparison {
         compare::commands(self, look)
     }
 
-    fn forms() -> &'static [Form<Self>] {
-        const FORMS: &[Form<Comparison>] = &[
-            Form::json(|result| report::json(result).into_bytes()),
-            Form::html(|result| report::html::comparisons(&[result]).into_bytes()),
-            Form::new("csv", "Write each run as a row of CSV to FILE", |result| {
-                compare::commands_csv(result).into_bytes()
-            }),
-            Form::new("markdown", "Write the commands as a table in Markdown to FILE", |result| {
-                compare::commands_markdown(result).into_bytes()
-            }),
-            Form::new(
-                "hyperfine",
-                "Write the runs as JSON of hyperfine 2, for its scripts, to FILE",
-                |result| compare::commands_hyperfine(result).into_bytes(),
-            ),
-        ];
-        FORMS
-    }
+    const FORMS: &'static [Form<Self>] = &[
+        Form::json(|result| report::json(result).into_bytes()),
+        Form::html(|result| report::html::comparisons(&[result]).into_bytes()),
+        Form::new("csv", "Write each run as a row of CSV to FILE", |result| {
+            compare::commands_csv(result).into_bytes()
+        }),
+        Form::new("markdown", "Write the commands as a table in Markdown to FILE", |result| {
+            compare::commands_markdown(result).into_bytes()
+        }),
+        Form::new("hyperfine", "Write the runs as JSON of hyperfine 2, for its scripts, to FILE", |result| {
+            compare::commands_hyperfine(result).into_bytes()
+        }),
+    ];
 }
 
 impl Kind for Comparison {

@@ -18,16 +18,13 @@ impl Render for Hits {
         self.page(look)
     }
 
-    fn forms() -> &'static [Form<Self>] {
-        const FORMS: &[Form<Hits>] = &[
-            Form::json(|result| report::json(result).into_bytes()),
-            Form::html(|result| {
-                let text = result.page(Look::PLAIN);
-                report::html::plain("hits", "dwell run --hits", &text, result).into_bytes()
-            }),
-        ];
-        FORMS
-    }
+    const FORMS: &'static [Form<Self>] = &[
+        Form::json(|result| report::json(result).into_bytes()),
+        Form::html(|result| {
+            let text = result.page(Look::PLAIN);
+            report::html::plain("hits", "dwell run --hits", &text, result).into_bytes()
+        }),
+    ];
 }
 
 impl Kind for Hits {
@@ -50,16 +47,13 @@ impl Render for CountedBlocks {
         self.page(look)
     }
 
-    fn forms() -> &'static [Form<Self>] {
-        const FORMS: &[Form<CountedBlocks>] = &[
-            Form::json(|result| report::json(result).into_bytes()),
-            Form::html(|result| {
-                let text = result.page(Look::PLAIN);
-                report::html::plain("blocks", "dwell run --count-blocks", &text, result).into_bytes()
-            }),
-        ];
-        FORMS
-    }
+    const FORMS: &'static [Form<Self>] = &[
+        Form::json(|result| report::json(result).into_bytes()),
+        Form::html(|result| {
+            let text = result.page(Look::PLAIN);
+            report::html::plain("blocks", "dwell run --count-blocks", &text, result).into_bytes()
+        }),
+    ];
 }
 
 impl Kind for CountedBlocks {

@@ -20,14 +20,11 @@ macro_rules! comparison {
                 $page(self, look)
             }
 
-            fn forms() -> &'static [Form<Self>] {
-                const FORMS: &[Form<$kind>] = &[
+            const FORMS: &'static [Form<Self>] = &[
                     Form::json(|diff| report::json(diff).into_bytes()),
                     Form::html(|diff| $html(&[diff]).into_bytes()),
                     $($more,)*
                 ];
-                FORMS
-            }
         }
 
         impl Kind for $kind {
@@ -63,15 +60,12 @@ impl Render for LadderDiffResult {
         self.diff.page(look)
     }
 
-    fn forms() -> &'static [Form<Self>] {
-        const FORMS: &[Form<LadderDiffResult>] = &[
-            Form::json(|result| report::json(&result.diff).into_bytes()),
-            Form::html(|result| html::ladder_diffs(&[&result.diff]).into_bytes()),
-            Form::svg(|result| report::ladder::svg(&result.b, &result.a).into_bytes()),
-            Form::png(|result| report::ladder::png(&result.b, &result.a)),
-        ];
-        FORMS
-    }
+    const FORMS: &'static [Form<Self>] = &[
+        Form::json(|result| report::json(&result.diff).into_bytes()),
+        Form::html(|result| html::ladder_diffs(&[&result.diff]).into_bytes()),
+        Form::svg(|result| report::ladder::svg(&result.b, &result.a).into_bytes()),
+        Form::png(|result| report::ladder::png(&result.b, &result.a)),
+    ];
 }
 
 #[cfg(test)]
@@ -81,7 +75,7 @@ mod tests {
     #[test]
     fn comparisons_have_the_same_forms() {
         fn names<R: Render>() -> Vec<&'static str> {
-            R::forms().iter().map(|form| form.name).collect()
+            R::FORMS.iter().map(|form| form.name).collect()
         }
         let options = names::<LadderDiffResult>();
         assert_eq!(options, names::<WakeComparison>(), "dwell diff has one set of options for all");

@@ -16,13 +16,10 @@ impl Render for Doctor {
         report::doctor::short(self, look)
     }
 
-    fn forms() -> &'static [Form<Self>] {
-        const FORMS: &[Form<Doctor>] = &[
-            Form::json(|result| report::json(result).into_bytes()),
-            Form::html(|result| report::html::doctors(&[result]).into_bytes()),
-        ];
-        FORMS
-    }
+    const FORMS: &'static [Form<Self>] = &[
+        Form::json(|result| report::json(result).into_bytes()),
+        Form::html(|result| report::html::doctors(&[result]).into_bytes()),
+    ];
 }
 
 impl Kind for Doctor {

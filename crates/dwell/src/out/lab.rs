@@ -34,14 +34,11 @@ impl Render for LabRun {
         lab::short_pair(self, look)
     }
 
-    fn forms() -> &'static [Form<Self>] {
-        const FORMS: &[Form<LabRun>] = &[
-            Form::json(|run| report::json(run).into_bytes()),
-            Form::html(|run| pairs_page(&[run]).into_bytes()),
-            Form::new("markdown", MARKDOWN, |run| lab::markdown_of_one(run).into_bytes()),
-        ];
-        FORMS
-    }
+    const FORMS: &'static [Form<Self>] = &[
+        Form::json(|run| report::json(run).into_bytes()),
+        Form::html(|run| pairs_page(&[run]).into_bytes()),
+        Form::new("markdown", MARKDOWN, |run| lab::markdown_of_one(run).into_bytes()),
+    ];
 }
 
 impl Kind for LabRun {
@@ -60,14 +57,11 @@ impl Render for LabScore {
         lab::score(self, look)
     }
 
-    fn forms() -> &'static [Form<Self>] {
-        const FORMS: &[Form<LabScore>] = &[
-            Form::json(|score| report::json(score).into_bytes()),
-            Form::html(|score| report::html::scores(&[score]).into_bytes()),
-            Form::new("markdown", MARKDOWN, |score| lab::markdown(score).into_bytes()),
-        ];
-        FORMS
-    }
+    const FORMS: &'static [Form<Self>] = &[
+        Form::json(|score| report::json(score).into_bytes()),
+        Form::html(|score| report::html::scores(&[score]).into_bytes()),
+        Form::new("markdown", MARKDOWN, |score| lab::markdown(score).into_bytes()),
+    ];
 }
 
 impl Kind for LabScore {
@@ -101,16 +95,13 @@ impl Render for LabQuiz {
         lab::quiz(self, BLIND, look)
     }
 
-    fn forms() -> &'static [Form<Self>] {
-        const FORMS: &[Form<LabQuiz>] = &[
-            Form::json(|quiz| report::json(quiz).into_bytes()),
-            Form::html(|quiz| {
-                let text = quiz.page(Look::PLAIN);
-                report::html::plain("lab-quiz", "dwell lab --quiz", &text, quiz).into_bytes()
-            }),
-        ];
-        FORMS
-    }
+    const FORMS: &'static [Form<Self>] = &[
+        Form::json(|quiz| report::json(quiz).into_bytes()),
+        Form::html(|quiz| {
+            let text = quiz.page(Look::PLAIN);
+            report::html::plain("lab-quiz", "dwell lab --quiz", &text, quiz).into_bytes()
+        }),
+    ];
 }
 
 impl Kind for LabQuiz {
@@ -131,8 +122,8 @@ mod tests {
 
     #[test]
     fn a_score_has_the_forms_of_one_pair() {
-        let one: Vec<_> = LabRun::forms().iter().map(|form| form.name).collect();
-        let score: Vec<_> = LabScore::forms().iter().map(|form| form.name).collect();
+        let one: Vec<_> = LabRun::FORMS.iter().map(|form| form.name).collect();
+        let score: Vec<_> = LabScore::FORMS.iter().map(|form| form.name).collect();
         assert_eq!(one, score, "dwell lab has one set of options for both");
     }
 }

@@ -31,15 +31,12 @@ impl Render for LadderResult {
         pages::screen(&self.ladder, &self.others, look)
     }
 
-    fn forms() -> &'static [Form<Self>] {
-        const FORMS: &[Form<LadderResult>] = &[
-            Form::json(|result| report::json(&result.ladder).into_bytes()),
-            Form::html(|result| report::html::ladders(&[(&result.ladder, &result.others)]).into_bytes()),
-            Form::svg(|result| pages::svg(&result.ladder, &result.others).into_bytes()),
-            Form::png(|result| pages::png(&result.ladder, &result.others)),
-        ];
-        FORMS
-    }
+    const FORMS: &'static [Form<Self>] = &[
+        Form::json(|result| report::json(&result.ladder).into_bytes()),
+        Form::html(|result| report::html::ladders(&[(&result.ladder, &result.others)]).into_bytes()),
+        Form::svg(|result| pages::svg(&result.ladder, &result.others).into_bytes()),
+        Form::png(|result| pages::png(&result.ladder, &result.others)),
+    ];
 }
 
 /// The verdict of a ladder says whether it is one to compare waits with.

@@ -19,8 +19,5 @@ impl Render for ResultList {
         self.page(look)
     }
 
-    fn forms() -> &'static [Form<Self>] {
-        const FORMS: &[Form<ResultList>] = &[Form::json(|list| report::json(list).into_bytes())];
-        FORMS
-    }
+    const FORMS: &'static [Form<Self>] = &[Form::json(|list| report::json(list).into_bytes())];
 }

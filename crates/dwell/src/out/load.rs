@@ -12,13 +12,10 @@ impl Render for LoadRun {
         report::load::terminal(self, look)
     }
 
-    fn forms() -> &'static [Form<Self>] {
-        const FORMS: &[Form<LoadRun>] = &[
-            Form::json(|result| report::json(result).into_bytes()),
-            Form::html(|result| report::html::loads(&[result]).into_bytes()),
-        ];
-        FORMS
-    }
+    const FORMS: &'static [Form<Self>] = &[
+        Form::json(|result| report::json(result).into_bytes()),
+        Form::html(|result| report::html::loads(&[result]).into_bytes()),
+    ];
 }
 
 impl Kind for LoadRun {

@@ -2,7 +2,7 @@
 //!
 //! A result implements [`Render`] in a file of its own, and [`Kind`] beside it if it is read again.
 //! A new export format of a result is a function in `report` and a line in the result's
-//! [`Render::forms`]: its option, its help and its check come from that line. A format that only
+//! [`Render::FORMS`]: its option, its help and its check come from that line. A format that only
 //! `dwell export` has is a line in its [`Kind::exports`].
 
 mod args;

@@ -23,13 +23,10 @@ impl Render for OtherLatency {
         report::compare::other_latency(&self.result, look)
     }
 
-    fn forms() -> &'static [Form<Self>] {
-        const FORMS: &[Form<OtherLatency>] = &[Form::html(|other| {
-            let page = other.page(Look::PLAIN);
-            report::html::plain("other", OTHER_LATENCY, &page, &other.json).into_bytes()
-        })];
-        FORMS
-    }
+    const FORMS: &'static [Form<Self>] = &[Form::html(|other| {
+        let page = other.page(Look::PLAIN);
+        report::html::plain("other", OTHER_LATENCY, &page, &other.json).into_bytes()
+    })];
 }
 
 impl Kind for OtherLatency {

@@ -71,12 +71,12 @@ impl<R: Render> Outputs<R> {
         path::distinct(paths.values().chain(to), written, read)?;
         let mut forms = Vec::new();
         for (name, path) in paths {
-            let form = R::forms().iter().find(|form| form.name == name);
+            let form = R::FORMS.iter().find(|form| form.name == name);
             let form = form.with_context(|| format!("this result has no --{name}"))?;
             path::is_of_form(name, path)?;
             forms.push((form, Destination::open(path)?));
         }
-        forms.sort_by_key(|(form, _)| R::forms().iter().position(|other| other.name == form.name));
+        forms.sort_by_key(|(form, _)| R::FORMS.iter().position(|other| other.name == form.name));
         let shown = !paths.values().any(|path| *path == OutputPath::Stdout);
         let page = match page {
             Page::None => None,

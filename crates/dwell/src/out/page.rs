@@ -17,9 +17,7 @@ impl Render for PageResult {
         self.page(look)
     }
 
-    fn forms() -> &'static [Form<Self>] {
-        &[]
-    }
+    const FORMS: &'static [Form<Self>] = &[];
 }
 
 /// Kept results of any kind, one below the other, and what was asked for of their other forms.
@@ -45,9 +43,6 @@ impl Render for KeptResults {
         self.below_each_other(|result| result.screen(look))
     }
 
-    fn forms() -> &'static [Form<Self>] {
-        const FORMS: &[Form<KeptResults>] =
-            &[Form::json(|kept| kept.json.clone()), Form::html(|kept| kept.html.clone().into_bytes())];
-        FORMS
-    }
+    const FORMS: &'static [Form<Self>] =
+        &[Form::json(|kept| kept.json.clone()), Form::html(|kept| kept.html.clone().into_bytes())];
 }

@@ -13,12 +13,12 @@ pub(crate) trait Render: Sized + 'static {
     }
 
     /// The forms that it can be exported in, in the order of the help.
-    fn forms() -> &'static [Form<Self>];
+    const FORMS: &'static [Form<Self>];
 }
 
 /// The result in the form of this name; nothing where it has none such.
 pub(crate) fn in_form<R: Render>(result: &R, name: &str) -> Option<Vec<u8>> {
-    R::forms().iter().find(|form| form.name == name).map(|form| (form.write)(result))
+    R::FORMS.iter().find(|form| form.name == name).map(|form| (form.write)(result))
 }
 
 /// A form of a result other than the page.

@@ -59,30 +59,27 @@ impl Render for RunOutput {
         below(self, report::screen(&self.result.run, &self.result.diagnosis, look), look)
     }
 
-    fn forms() -> &'static [Form<Self>] {
-        const FORMS: &[Form<RunOutput>] = &[
-            Form::json(|output| report::result::without_stacks(&output.result).into_bytes()),
-            Form::html(|output| report::html::runs(&[&output.result]).into_bytes()),
-            Form::new(
-                "folded",
-                "Write folded stacks, in nanoseconds, to FILE (for flamegraph.pl, inferno, speedscope)",
-                |output: &RunOutput| {
-                    let options = FoldedOptions { part: FoldedTime::All, threads: false };
-                    profile::folded(output.result.profile(), options).into_bytes()
-                },
-            )
-            .under(CODE),
-            Form::new("firefox", "Write a profile for profiler.firefox.com to FILE", |output: &RunOutput| {
-                profile::firefox(output.result.profile(), &output.metadata()).into_bytes()
-            })
-            .under(CODE),
-            Form::new("speedscope", "Write a profile for speedscope.app to FILE", |output: &RunOutput| {
-                profile::speedscope(output.result.profile(), &output.metadata()).into_bytes()
-            })
-            .under(CODE),
-        ];
-        FORMS
-    }
+    const FORMS: &'static [Form<Self>] = &[
+        Form::json(|output| report::result::without_stacks(&output.result).into_bytes()),
+        Form::html(|output| report::html::runs(&[&output.result]).into_bytes()),
+        Form::new(
+            "folded",
+            "Write folded stacks, in nanoseconds, to FILE (for flamegraph.pl, inferno, speedscope)",
+            |output: &RunOutput| {
+                let options = FoldedOptions { part: FoldedTime::All, threads: false };
+                profile::folded(output.result.profile(), options).into_bytes()
+            },
+        )
+        .under(CODE),
+        Form::new("firefox", "Write a profile for profiler.firefox.com to FILE", |output: &RunOutput| {
+            profile::firefox(output.result.profile(), &output.metadata()).into_bytes()
+        })
+        .under(CODE),
+        Form::new("speedscope", "Write a profile for speedscope.app to FILE", |output: &RunOutput| {
+            profile::speedscope(output.result.profile(), &output.metadata()).into_bytes()
+        })
+        .under(CODE),
+    ];
 }
 
 /// Reads the JSON of a run, or of a window.

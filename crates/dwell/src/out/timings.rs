@@ -21,12 +21,9 @@ impl Render for TimingsResult {
         report::compare::timings::one(&self.timings, look)
     }
 
-    fn forms() -> &'static [Form<Self>] {
-        const FORMS: &[Form<TimingsResult>] = &[Form::html(|result| {
-            report::html::plain("other", HYPERFINE, &result.page(Look::PLAIN), &result.json).into_bytes()
-        })];
-        FORMS
-    }
+    const FORMS: &'static [Form<Self>] = &[Form::html(|result| {
+        report::html::plain("other", HYPERFINE, &result.page(Look::PLAIN), &result.json).into_bytes()
+    })];
 }
 
 impl Kind for TimingsResult {

@@ -25,16 +25,13 @@ impl Render for TrendResult {
         self.page(look)
     }
 
-    fn forms() -> &'static [Form<Self>] {
-        const FORMS: &[Form<TrendResult>] = &[
-            Form::json(|result| report::json(&result.trend).into_bytes()),
-            Form::html(|result| {
-                let text = result.page(Look::PLAIN);
-                report::html::plain("trend", "dwell list --trend", &text, &result.trend).into_bytes()
-            }),
-        ];
-        FORMS
-    }
+    const FORMS: &'static [Form<Self>] = &[
+        Form::json(|result| report::json(&result.trend).into_bytes()),
+        Form::html(|result| {
+            let text = result.page(Look::PLAIN);
+            report::html::plain("trend", "dwell list --trend", &text, &result.trend).into_bytes()
+        }),
+    ];
 }
 
 impl Kind for TrendResult {

@@ -33,16 +33,13 @@ impl Render for Wakeups {
         pages::screen(self, look)
     }
 
-    fn forms() -> &'static [Form<Self>] {
-        const FORMS: &[Form<Wakeups>] = &[
-            Form::json(|result| report::json(result).into_bytes()),
-            Form::html(|result| report::html::wakes(&[result]).into_bytes()),
-            Form::svg(|result| pages::svg(result).into_bytes()),
-            Form::png(pages::png),
-            Form::new(JUNIT, JUNIT_HELP, |result| pages::junit(result).into_bytes()),
-        ];
-        FORMS
-    }
+    const FORMS: &'static [Form<Self>] = &[
+        Form::json(|result| report::json(result).into_bytes()),
+        Form::html(|result| report::html::wakes(&[result]).into_bytes()),
+        Form::svg(|result| pages::svg(result).into_bytes()),
+        Form::png(pages::png),
+        Form::new(JUNIT, JUNIT_HELP, |result| pages::junit(result).into_bytes()),
+    ];
 }
 
 impl Kind for Wakeups {
@@ -129,16 +126,13 @@ impl Render for SheetResult {
         pages::sheet_terminal(&self.sheet, look, self.json.as_deref())
     }
 
-    fn forms() -> &'static [Form<Self>] {
-        const FORMS: &[Form<SheetResult>] = &[
-            Form::json(|result| report::json(&result.sheet).into_bytes()),
-            Form::html(|result| report::html::sheets(&[&result.sheet]).into_bytes()),
-            Form::svg(|result| pages::sheet_svg(&result.sheet).into_bytes()),
-            Form::png(|result| pages::sheet_png(&result.sheet)),
-            Form::new(JUNIT, JUNIT_HELP, |result| pages::sheet_junit(&result.sheet).into_bytes()),
-        ];
-        FORMS
-    }
+    const FORMS: &'static [Form<Self>] = &[
+        Form::json(|result| report::json(&result.sheet).into_bytes()),
+        Form::html(|result| report::html::sheets(&[&result.sheet]).into_bytes()),
+        Form::svg(|result| pages::sheet_svg(&result.sheet).into_bytes()),
+        Form::png(|result| pages::sheet_png(&result.sheet)),
+        Form::new(JUNIT, JUNIT_HELP, |result| pages::sheet_junit(&result.sheet).into_bytes()),
+    ];
 }
 
 impl Kind for SheetResult {
@@ -198,8 +192,8 @@ mod tests {
 
     #[test]
     fn a_sheet_has_the_forms_of_one_measurement() {
-        let one: Vec<_> = Wakeups::forms().iter().map(|form| form.name).collect();
-        let sheet: Vec<_> = SheetResult::forms().iter().map(|form| form.name).collect();
+        let one: Vec<_> = Wakeups::FORMS.iter().map(|form| form.name).collect();
+        let sheet: Vec<_> = SheetResult::FORMS.iter().map(|form| form.name).collect();
         assert_eq!(one, sheet, "dwell wake has one set of options for both");
     }
 }

@@ -12,16 +12,13 @@ impl Render for WhatIf {
         report::what_if::terminal(self, look)
     }
 
-    fn forms() -> &'static [Form<Self>] {
-        const FORMS: &[Form<WhatIf>] = &[
-            Form::json(|result| report::json(result).into_bytes()),
-            Form::html(|result| {
-                let text = result.page(Look::PLAIN);
-                report::html::plain("what-if", "dwell show --what-if", &text, result).into_bytes()
-            }),
-        ];
-        FORMS
-    }
+    const FORMS: &'static [Form<Self>] = &[
+        Form::json(|result| report::json(result).into_bytes()),
+        Form::html(|result| {
+            let text = result.page(Look::PLAIN);
+            report::html::plain("what-if", "dwell show --what-if", &text, result).into_bytes()
+        }),
+    ];
 }
 
 impl Kind for WhatIf {
@@ -35,7 +32,7 @@ mod tests {
 
     #[test]
     fn it_has_forms_of_a_run_only() {
-        let of_run: Vec<_> = RunOutput::forms().iter().map(|form| form.name).collect();
-        assert!(WhatIf::forms().iter().all(|form| of_run.contains(&form.name)), "they share options");
+        let of_run: Vec<_> = RunOutput::FORMS.iter().map(|form| form.name).collect();
+        assert!(WhatIf::FORMS.iter().all(|form| of_run.contains(&form.name)), "they share options");
     }
 }

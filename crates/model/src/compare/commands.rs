@@ -8,7 +8,7 @@ use super::{Change, ChangeWords, Side};
 use crate::ladder::MedianInterval;
 use crate::recording::Host;
 use crate::timing::{Figure, TimedRun};
-use crate::{Ns, Origin, Seen};
+use crate::{JsonSchema, Ns, Origin, Seen};
 use serde::{Deserialize, Serialize};
 
 /// The name of the schema.
@@ -21,8 +21,7 @@ pub const WORDS: ChangeWords = ChangeWords { less: "faster", more: "slower" };
 pub const WORDS_OF_AMOUNTS: ChangeWords = ChangeWords { less: "less", more: "more" };
 
 /// What `dwell compare --json` writes: commands that were compared, and how.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
     /// [`SCHEMA_COMPARE`].
     pub schema: String,
@@ -31,7 +30,7 @@ pub struct Comparison {
     /// The host.
     pub host: Host,
     /// When it began: RFC 3339, UTC, to the nanosecond; in results of older versions to the second.
-    #[cfg_attr(feature = "schema", schemars(with = "crate::shape::Utc"))]
+    #[schemars(with = "crate::shape::Utc")]
     pub started_at: String,
     /// Which result it is.
     #[serde(flatten)]
@@ -56,8 +55,7 @@ pub struct Comparison {
 }
 
 /// What was asked for, with defaults filled in.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CompareSettings {
     /// The figure that is compared.
     pub on: Figure,
@@ -66,15 +64,15 @@ pub struct CompareSettings {
     /// Relative differences up to this count as none.
     pub margin: f64,
     /// The chance of a wrong `faster` or `slower`, of all comparisons together.
-    #[cfg_attr(feature = "schema", schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1)))]
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     pub alpha: f64,
     /// Blocks that only warm up, before those that count (`--warmup`). Missing in results of
     /// versions before, which have the rows of one.
     #[serde(default = "warmup_of_before")]
-    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
+    #[schemars(range(min = 1))]
     pub warmup: u32,
     /// Number of pairs that was fixed beforehand. Null: it went on until it was decided.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
+    #[schemars(range(min = 1))]
     pub pairs: Option<u32>,
     /// No pair begins after this time.
     pub for_ns: Option<Ns>,
@@ -107,8 +105,7 @@ impl CompareSettings {
 }
 
 /// A command, with what its runs that count had.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ComparedCommand {
     /// Name: that of `--command-name`, or the command as it was given.
     pub name: String,
@@ -140,8 +137,7 @@ pub struct ComparedCommand {
 }
 
 /// A command compared with the first.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CommandChange {
     /// The reference: 0.
     pub a: u32,
@@ -180,11 +176,10 @@ pub struct CommandChange {
 
 /// A percentile of the numbers that each run printed. No verdict and no end of the comparison rests
 /// on it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PercentileChange {
     /// Which: 90 or 99.
-    #[cfg_attr(feature = "schema", schemars(extend("enum" = [90, 99])))]
+    #[schemars(extend("enum" = [90, 99]))]
     pub percent: u32,
     /// What the pairs say of it. Unseen where a run printed too few numbers for it: 10 for p90, 100
     /// for p99.
@@ -192,8 +187,7 @@ pub struct PercentileChange {
 }
 
 /// What the pairs say of a percentile.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PercentileFound {
     /// The median of A's runs.
     pub a: f64,
@@ -210,8 +204,7 @@ pub struct PercentileFound {
 }
 
 /// One pair.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CommandPair {
     /// Its block.
     pub block: u32,
@@ -224,8 +217,7 @@ pub struct CommandPair {
 }
 
 /// What a verdict would take.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PairsNeeded {
     /// Pairs in all.
     pub pairs: u32,
@@ -234,8 +226,7 @@ pub struct PairsNeeded {
 }
 
 /// Why it ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CompareEnd {
     /// All comparisons are decided.

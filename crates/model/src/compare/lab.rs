@@ -3,6 +3,7 @@
 //! Fields are added, not renamed.
 
 use super::{Change, ChangeWords, Difference, EstimateInterval, Side};
+use crate::JsonSchema;
 use crate::lab::ScoreTotal;
 use crate::run::Ends;
 use serde::{Deserialize, Serialize};
@@ -15,8 +16,7 @@ pub const WORDS: ChangeWords = ChangeWords { less: "better", more: "worse" };
 
 /// What `dwell diff --json` writes for two scores of `dwell lab --score`, or for one pair held
 /// twice.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LabComparison {
     /// [`SCHEMA_LAB_DIFF`].
     pub schema: String,
@@ -37,21 +37,19 @@ pub struct LabComparison {
 }
 
 /// Where and by what one of them was measured.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LabOrigin {
     /// The host's name.
     pub host: String,
     /// The version of dwell.
     pub dwell: String,
     /// When it began: RFC 3339, UTC.
-    #[cfg_attr(feature = "schema", schemars(with = "crate::shape::Utc"))]
+    #[schemars(with = "crate::shape::Utc")]
     pub started_at: String,
 }
 
 /// The figures of both.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BothFigures {
     /// Figures of the first.
     pub a: LabFigures,
@@ -60,8 +58,7 @@ pub struct BothFigures {
 }
 
 /// What the sittings of a pair, or of many, come to.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LabFigures {
     /// How often what was right, and the mean scores.
     pub total: ScoreTotal,
@@ -78,8 +75,7 @@ pub struct LabFigures {
 }
 
 /// How the interval scores of the pairs changed.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScoreChange {
     /// Pairs that have a score in both.
     pub pairs: u32,
@@ -92,8 +88,7 @@ pub struct ScoreChange {
 }
 
 /// A pair that both held.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LabRow {
     /// Its name.
     pub name: String,
@@ -107,8 +102,7 @@ pub struct LabRow {
 }
 
 /// Something of which B was right more often than A, or less often.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RightChange {
     /// What.
     pub what: Right,
@@ -117,8 +111,7 @@ pub struct RightChange {
 }
 
 /// What a sitting can be right about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Right {
     /// The cause is the first finding.
@@ -134,8 +127,7 @@ pub enum Right {
 }
 
 /// A pair that one of them did not hold.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UncomparedPair {
     /// Its name.
     pub name: String,

@@ -3,6 +3,7 @@
 //! not renamed.
 
 use super::{Change, ChangeWords, Difference, Side};
+use crate::JsonSchema;
 use crate::ladder::{MedianInterval, RungGroup};
 use serde::{Deserialize, Serialize};
 
@@ -13,11 +14,10 @@ pub const SCHEMA_LADDER_DIFF: &str = "dwell.ladder-diff/1";
 pub const WORDS: ChangeWords = ChangeWords { less: "faster", more: "slower" };
 
 /// A rung that both measured.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Compared {
     /// Name of the rung; for a rung of a named host, `@` and the host follow.
-    #[cfg_attr(feature = "schema", schemars(regex(pattern = r"^[a-z0-9-]+(@[\s\S]+)?$")))]
+    #[schemars(regex(pattern = r"^[a-z0-9-]+(@[\s\S]+)?$"))]
     pub id: String,
     /// Group of the rung.
     pub group: RungGroup,
@@ -38,11 +38,10 @@ pub struct Compared {
 }
 
 /// A rung for which one of the two, or both, have no figure.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Uncompared {
     /// Name of the rung; for a rung of a named host, `@` and the host follow.
-    #[cfg_attr(feature = "schema", schemars(regex(pattern = r"^[a-z0-9-]+(@[\s\S]+)?$")))]
+    #[schemars(regex(pattern = r"^[a-z0-9-]+(@[\s\S]+)?$"))]
     pub id: String,
     /// Group of the rung.
     pub group: RungGroup,
@@ -53,19 +52,17 @@ pub struct Uncompared {
 }
 
 /// Where and when one of them was measured.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LadderOrigin {
     /// The host's name.
     pub host: String,
     /// When it began: RFC 3339, UTC.
-    #[cfg_attr(feature = "schema", schemars(with = "crate::shape::Utc"))]
+    #[schemars(with = "crate::shape::Utc")]
     pub started_at: String,
 }
 
 /// What `dwell diff --json` writes for two ladders.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LadderComparison {
     /// [`SCHEMA_LADDER_DIFF`].
     pub schema: String,
@@ -74,7 +71,7 @@ pub struct LadderComparison {
     /// B, compared with A.
     pub b: LadderOrigin,
     /// Margin: a relative difference up to this counts as none.
-    #[cfg_attr(feature = "schema", schemars(extend("exclusiveMinimum" = 0)))]
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub margin: f64,
     /// Other differences between the two: host, frequency, options.
     pub differences: Vec<Difference>,

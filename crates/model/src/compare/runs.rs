@@ -7,15 +7,14 @@ use super::why::Why;
 use crate::recording::Ending;
 use crate::requests::{RequestTime, Unit};
 use crate::wait::{StackFrame, WaitCall, WaitTarget};
-use crate::{Ns, Seen};
+use crate::{JsonSchema, Ns, Seen};
 use serde::{Deserialize, Serialize};
 
 /// The name of the schema.
 pub const SCHEMA_RUN_DIFF: &str = "dwell.run-diff/1";
 
 /// Where and when one of them was observed, and what it was.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunOrigin {
     /// The host's name.
     pub host: String,
@@ -31,8 +30,7 @@ pub struct RunOrigin {
 
 /// What `dwell diff --json` writes for two runs, or two windows. It has no verdict: one has no
 /// spread.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunComparison {
     /// [`SCHEMA_RUN_DIFF`].
     pub schema: String,
@@ -53,8 +51,7 @@ pub struct RunComparison {
 }
 
 /// The requests of two runs or windows beside each other.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RequestsDiff {
     /// What each of them is.
     #[serde(default)]
@@ -80,8 +77,7 @@ impl RequestsDiff {
 }
 
 /// A part of the time of requests, in A and in B.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PartChange {
     /// What it was spent at.
     pub at: RequestTime,
@@ -98,8 +94,7 @@ pub struct PartChange {
 }
 
 /// A quantile of A and of B.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct QuantileChange {
     /// Of A.
     pub a_ns: Ns,

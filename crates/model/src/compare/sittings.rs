@@ -3,6 +3,7 @@
 //! `docs/schema/dwell.compare-diff.1.fields.txt`. Fields are added, not renamed.
 
 use super::{Change, Difference, EstimateInterval, commands};
+use crate::JsonSchema;
 use crate::timing::Figure;
 use serde::{Deserialize, Serialize};
 
@@ -11,8 +12,7 @@ pub const SCHEMA_COMPARE_DIFF: &str = "dwell.compare-diff/1";
 
 /// What `dwell diff --json` writes for two or more results of `dwell compare --json`: sittings of
 /// the same commands.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sittings {
     /// [`SCHEMA_COMPARE_DIFF`].
     pub schema: String,
@@ -25,8 +25,7 @@ pub struct Sittings {
 }
 
 /// One of them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Sitting {
     /// The file.
     pub file: String,
@@ -39,11 +38,10 @@ pub struct Sitting {
 }
 
 /// What differs between the first sitting and another.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SittingDifference {
     /// The other: from 1, where 0 is the first.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
+    #[schemars(range(min = 1))]
     pub sitting: u32,
     /// What.
     #[serde(flatten)]
@@ -51,8 +49,7 @@ pub struct SittingDifference {
 }
 
 /// A command compared with the first, in each sitting.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SittingsRow {
     /// The reference, by its name in the first sitting.
     pub a: String,
@@ -65,8 +62,7 @@ pub struct SittingsRow {
 }
 
 /// What a sitting said.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SittingResult {
     /// Pairs that counted.
     pub pairs: u32,
@@ -78,8 +74,7 @@ pub struct SittingResult {
 }
 
 /// Ratios of several sittings.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SittingSpread {
     /// Their median.
     pub median: f64,
@@ -89,7 +84,7 @@ pub struct SittingSpread {
     pub hi: f64,
     /// The standard deviation of their logarithms by what the intervals of the sittings explain of
     /// it: 1 where a sitting tells what another will find. None where an interval has no width.
-    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
+    #[schemars(range(min = 0))]
     pub between_by_within: Option<f64>,
 }
 

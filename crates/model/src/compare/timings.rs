@@ -3,6 +3,7 @@
 //! `dwell.timings-diff/1`, listed in `docs/schema/dwell.timings-diff.1.fields.txt`. Fields are
 //! added, not renamed.
 
+use crate::JsonSchema;
 use crate::ladder::MedianInterval;
 use serde::{Deserialize, Serialize};
 
@@ -22,8 +23,7 @@ pub struct Timings {
 }
 
 /// A command, with the wall clock of its runs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimedCommand {
     /// As it is called.
     pub name: String,
@@ -34,17 +34,13 @@ pub struct TimedCommand {
     /// Their median, in ns, with its 95 % interval.
     pub median_ns: MedianInterval,
     /// The smallest and the largest, in ns.
-    #[cfg_attr(
-        feature = "schema",
-        schemars(with = "(crate::shape::NotNegative, crate::shape::NotNegative)")
-    )]
+    #[schemars(with = "(crate::shape::NotNegative, crate::shape::NotNegative)")]
     pub range_ns: (f64, f64),
 }
 
 /// What `dwell diff --json` writes of two files of which one at least is hyperfine's: the wall
 /// clocks of commands of the same name. There is no verdict.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimingsDiff {
     /// [`SCHEMA_TIMINGS_DIFF`].
     pub schema: String,
@@ -61,8 +57,7 @@ pub struct TimingsDiff {
 }
 
 /// Where timings are from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TimingsOrigin {
     /// The file.
     pub file: String,
@@ -71,8 +66,7 @@ pub struct TimingsOrigin {
 }
 
 /// A command in both files.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimingsRow {
     /// The command.
     pub name: String,

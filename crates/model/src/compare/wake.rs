@@ -5,7 +5,7 @@
 use super::{Change, ChangeWords, Difference, Side};
 use crate::wake::Wakes;
 use crate::wake::load::Load;
-use crate::{Ns, Seen};
+use crate::{JsonSchema, Ns, Seen};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The name of the schema.
@@ -15,8 +15,7 @@ pub const SCHEMA_WAKE_DIFF: &str = "dwell.wake-diff/1";
 pub const WORDS: ChangeWords = ChangeWords { less: "earlier", more: "later" };
 
 /// Where, when and by what one of them was measured.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MeasurementOrigin {
     /// The host's name; empty where the source does not have it.
     pub host: String,
@@ -42,9 +41,8 @@ pub struct Comparable {
 }
 
 /// Which case it is. A sheet may have one that is called `all`; it is not that of a plain result.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(with = "String"))]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
+#[schemars(with = "String")]
 pub enum CaseName {
     /// The only case of a plain result: `all` in JSON.
     Plain,
@@ -104,8 +102,7 @@ pub struct SettingText {
 }
 
 /// A figure with its 95 % interval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FigureInterval {
     /// The figure.
     pub ns: Ns,
@@ -116,13 +113,12 @@ pub struct FigureInterval {
 }
 
 /// A percentile of both.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Quantile {
     /// `p50`, `p99`, `p99.9` and so on.
     pub name: String,
     /// The share of wake-ups that are not later: 0.5.
-    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
+    #[schemars(range(min = 0, max = 1))]
     pub share: f64,
     /// Of A. Unseen where it has too few wake-ups for it.
     pub a: Seen<FigureInterval>,
@@ -140,8 +136,7 @@ pub struct Quantile {
 }
 
 /// The maximum latencies of both.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Maxima {
     /// Of A.
     pub a_ns: Seen<Ns>,
@@ -152,7 +147,7 @@ pub struct Maxima {
     pub beyond: u64,
     /// The probability of that if both had the same distribution. Unseen where nothing can be
     /// counted.
-    #[cfg_attr(feature = "schema", schemars(with = "Seen<crate::shape::Fraction>"))]
+    #[schemars(with = "Seen<crate::shape::Fraction>")]
     pub chance: Seen<f64>,
     /// How it changed.
     #[serde(with = "Words")]
@@ -160,8 +155,7 @@ pub struct Maxima {
 }
 
 /// One case of both.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CaseDiff {
     /// The case of a sheet; plain for two plain results.
     pub name: CaseName,
@@ -181,8 +175,7 @@ pub struct CaseDiff {
 }
 
 /// A case that only one of two sheets has.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UnmatchedCase {
     /// Name of the case.
     pub name: CaseName,
@@ -191,8 +184,7 @@ pub struct UnmatchedCase {
 }
 
 /// What `dwell diff A B --json` writes for two results of `dwell wake`, or for two sheets.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WakeComparison {
     /// [`SCHEMA_WAKE_DIFF`].
     pub schema: String,
@@ -204,7 +196,7 @@ pub struct WakeComparison {
     #[serde(default)]
     pub names: [String; 2],
     /// A relative difference up to this counts as none, as does one up to `margin_ns`.
-    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
+    #[schemars(range(min = 0))]
     pub margin: f64,
     /// An absolute one.
     pub margin_ns: Ns,

@@ -8,12 +8,11 @@
 use super::EstimateInterval;
 use crate::coverage::Interval;
 use crate::wait::{SyscallName, WaitCall, WaitTarget, WakerKind};
-use crate::{Ns, Reason, Seen, State};
+use crate::{JsonSchema, Ns, Reason, Seen, State};
 use serde::{Deserialize, Serialize};
 
 /// The difference, B less A, as a mean over pairs of runs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Why {
     /// Pairs that were observed.
     pub pairs: u32,
@@ -48,8 +47,7 @@ pub struct Why {
 }
 
 /// A time of A and B: means over the pairs, rounded so that rows which sum still do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeDifference {
     /// A: the mean over the pairs, in nanoseconds.
     pub a_ns: Ns,
@@ -62,8 +60,7 @@ pub struct TimeDifference {
 }
 
 /// An interval of differences, both ends included.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SignedInterval {
     /// Low end.
     pub lo: i64,
@@ -72,8 +69,7 @@ pub struct SignedInterval {
 }
 
 /// The difference of a state.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StateDifference {
     /// The state.
     pub state: State,
@@ -83,8 +79,7 @@ pub struct StateDifference {
 }
 
 /// The difference of a process of the path: of all that have its name.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProcessDifference {
     /// The process, by its name.
     pub process: String,
@@ -96,10 +91,9 @@ pub struct ProcessDifference {
 }
 
 /// The difference of a step of the path.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "StoredStep")]
-#[cfg_attr(feature = "schema", schemars(!from))]
+#[schemars(!from)]
 pub struct StepDifference {
     /// The process, by its name.
     pub process: String,
@@ -111,7 +105,7 @@ pub struct StepDifference {
     pub reason: Reason,
     /// How many names stand here for one: they differ only in parts that look made up, which `*`
     /// replaces. 1: it is a name.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
+    #[schemars(range(min = 1))]
     pub names: u32,
     /// Its time.
     #[serde(flatten)]
@@ -139,11 +133,10 @@ impl From<StoredStep> for StepDifference {
 }
 
 /// The sum of the steps that no row names.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StepsRest {
     /// How many they are.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
+    #[schemars(range(min = 1))]
     pub rows: u64,
     /// Their time.
     #[serde(flatten)]
@@ -151,20 +144,18 @@ pub struct StepsRest {
 }
 
 /// How often something happened: means over the runs of a side.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CountDifference {
     /// In A.
-    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
+    #[schemars(range(min = 0))]
     pub a: f64,
     /// In B.
-    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
+    #[schemars(range(min = 0))]
     pub b: f64,
 }
 
 /// The difference of a system call.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CallDifference {
     /// Its name; `32:name` through the 32-bit table.
     pub name: SyscallName,
@@ -176,8 +167,7 @@ pub struct CallDifference {
 }
 
 /// The difference of a function.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FunctionDifference {
     /// Its name.
     pub name: String,
@@ -186,7 +176,7 @@ pub struct FunctionDifference {
     /// The name of that file in B, where the two commands are files of different names.
     pub module_in_b: Option<String>,
     /// `user` or `kernel`.
-    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["user", "kernel"])))]
+    #[schemars(extend("enum" = ["user", "kernel"]))]
     pub mode: String,
     /// Its CPU time, without callees.
     #[serde(flatten)]
@@ -194,8 +184,7 @@ pub struct FunctionDifference {
 }
 
 /// The difference of a line.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LineDifference {
     /// Source file; only its name where the two sides have it in different directories.
     pub file: String,
@@ -209,8 +198,7 @@ pub struct LineDifference {
 }
 
 /// The difference of a kind of wait.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WaitDifference {
     /// Which wait state.
     pub reason: State,
@@ -220,7 +208,7 @@ pub struct WaitDifference {
     pub on: WaitTarget,
     /// How many names stand here for one: they differ only in parts that look made up, which `*`
     /// replaces. 1: it is a name.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
+    #[schemars(range(min = 1))]
     pub names: u32,
     /// How often.
     pub calls: CountDifference,
@@ -230,8 +218,7 @@ pub struct WaitDifference {
 }
 
 /// The difference of waits by what ended them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WakerDifference {
     /// Which wait state.
     pub reason: State,
@@ -241,7 +228,7 @@ pub struct WakerDifference {
     pub name: String,
     /// How many names stand here for one: they differ only in parts that look made up, which `*`
     /// replaces. 1: it is a name.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
+    #[schemars(range(min = 1))]
     pub names: u32,
     /// How many waits it ended.
     pub times: CountDifference,
@@ -251,8 +238,7 @@ pub struct WakerDifference {
 }
 
 /// The difference of waits for a peer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PeerDifference {
     /// The other end: address and port; of accepted connections only the address.
     pub remote: String,
@@ -260,7 +246,7 @@ pub struct PeerDifference {
     pub service: Option<String>,
     /// How many names stand here for one: they differ only in parts that look made up, which `*`
     /// replaces. 1: it is a name.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
+    #[schemars(range(min = 1))]
     pub names: u32,
     /// How often threads were blocked on it.
     pub waits: CountDifference,
@@ -270,14 +256,13 @@ pub struct PeerDifference {
 }
 
 /// The difference of waits for a file.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FileDifference {
     /// The file.
     pub on: WaitTarget,
     /// How many names stand here for one: they differ only in parts that look made up, which `*`
     /// replaces. 1: it is a name.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
+    #[schemars(range(min = 1))]
     pub names: u32,
     /// How often threads were blocked on it, in any call or fault.
     pub waits: CountDifference,
@@ -287,8 +272,7 @@ pub struct FileDifference {
 }
 
 /// Whether a saving that was predicted came.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PredictedSaving {
     /// The cause whose finding predicted it, by its name for programs.
     pub cause: String,
@@ -299,8 +283,7 @@ pub struct PredictedSaving {
 }
 
 /// What became of a predicted saving.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Came {
     /// The whole interval of what was measured lies within the predicted one.

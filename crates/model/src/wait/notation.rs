@@ -5,11 +5,11 @@
 //! kept as it is.
 
 use super::{FrameKind, Reason, StackFrame, SyscallName, TargetKind, WaitCall, WaitTarget};
-use crate::Seen;
 use crate::code_location::{Language, Runtime};
 use crate::network::{Endpoint, Question};
 use crate::state::State;
 use crate::task::TaskWait;
+use crate::{JsonSchema, Seen};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt::{self, Display, Formatter};
 
@@ -35,8 +35,7 @@ const NATIVE: &str = " [native]";
 const CUT: &str = "(cut: ";
 
 /// A wait target in JSON: kind and name.
-#[derive(Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub(super) struct Named {
     /// Its kind.
     kind: TargetKind,

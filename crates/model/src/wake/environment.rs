@@ -1,12 +1,11 @@
 //! The settings of a machine that decide how late a thread wakes up, as they were, and what changed
 //! meanwhile.
 
-use crate::{Ns, Seen};
+use crate::{JsonSchema, Ns, Seen};
 use serde::{Deserialize, Serialize};
 
 /// A state that a CPU may idle in: sysfs `cpuidle`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IdleState {
     /// Name: `POLL`, `C1`, `C6`.
     pub name: String,
@@ -17,8 +16,7 @@ pub struct IdleState {
 }
 
 /// What a CPU's own settings are.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuSettings {
     /// The CPU.
     pub cpu: u32,
@@ -38,8 +36,7 @@ pub struct CpuSettings {
 }
 
 /// The machine's settings.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Environment {
     /// The preemption model of the kernel: `none`, `voluntary`, `full`, `lazy`, `rt`.
     pub preemption: Seen<String>,
@@ -57,10 +54,10 @@ pub struct Environment {
     /// what `/dev/cpu_dma_latency` was held at; absent where no limit was requested.
     pub dma_latency_us: Seen<u32>,
     /// `kernel.sched_rt_runtime_us` by `kernel.sched_rt_period_us`; -1 for the first: no limit.
-    #[cfg_attr(feature = "schema", schemars(with = "Seen<(crate::shape::RealTime, i64)>"))]
+    #[schemars(with = "Seen<(crate::shape::RealTime, i64)>")]
     pub rt_runtime_us: Seen<(i64, i64)>,
     /// `cpu.rt_runtime_us` of the cgroup, where real-time group scheduling is on.
-    #[cfg_attr(feature = "schema", schemars(with = "Seen<crate::shape::RealTime>"))]
+    #[schemars(with = "Seen<crate::shape::RealTime>")]
     pub cgroup_rt_runtime_us: Seen<i64>,
     /// Whether CPUs share a core with another one: `smt/active`.
     pub smt: Seen<bool>,

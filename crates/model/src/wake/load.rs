@@ -1,22 +1,22 @@
 //! Stress loads that run while wake-ups are measured, and their results.
 
-use crate::Ns;
 use crate::recording::Host;
+use crate::{JsonSchema, Ns};
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 /// The name of the schema of `dwell load --json`.
 pub const SCHEMA_LOAD: &str = "dwell.load/1";
 
 /// What `dwell load --json` writes: one load that ran alone.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadRun {
     /// [`SCHEMA_LOAD`].
     pub schema: String,
     /// The host.
     pub host: Host,
     /// When it began: RFC 3339, UTC.
-    #[cfg_attr(feature = "schema", schemars(with = "crate::shape::Utc"))]
+    #[schemars(with = "crate::shape::Utc")]
     pub started_at: String,
     /// What the load did.
     pub result: LoadDone,
@@ -25,8 +25,7 @@ pub struct LoadRun {
 }
 
 /// How senders reach receivers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Transport {
     /// Pairs of local sockets.
@@ -37,8 +36,7 @@ pub enum Transport {
 }
 
 /// What senders and receivers are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Workers {
     /// Processes.
@@ -49,9 +47,10 @@ pub enum Workers {
 }
 
 /// A load with its sizes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
+#[derive(IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Load {
     /// Groups of senders and receivers, each sender writing to each receiver of its group.
     Sched {
@@ -126,14 +125,7 @@ impl Workers {
 impl Load {
     /// Its name, without sizes; the same in JSON.
     pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Sched { .. } => "sched",
-            Self::Memory { .. } => "memory",
-            Self::Disk { .. } => "disk",
-            Self::Network { .. } => "network",
-            Self::Cpu { .. } => "cpu",
-            Self::Irq { .. } => "irq",
-        }
+        self.into()
     }
 
     /// It as the command line takes it, with all of its sizes. A directory stands last, since any
@@ -161,8 +153,7 @@ impl Load {
 }
 
 /// Memory or a file whose content differed from what had been written.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Mismatch {
     /// Address, or offset in the file.
     pub at: u64,
@@ -175,8 +166,7 @@ pub struct Mismatch {
 }
 
 /// What a load did.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadDone {
     /// With its sizes: of memory what it had in the end, which the host or the control group may
     /// have limited; otherwise what was asked for.

@@ -2,15 +2,14 @@
 
 use super::Wakeups;
 use super::load::Load;
-use crate::Ns;
+use crate::{JsonSchema, Ns};
 use serde::{Deserialize, Serialize};
 
 /// The name of the schema.
 pub const SCHEMA_SHEET: &str = "dwell.wake-sheet/1";
 
 /// One case of a sheet.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Case {
     /// Unique in its sheet: `idle`, `sched`, `memory-2`.
     pub name: String,
@@ -20,8 +19,7 @@ pub struct Case {
 }
 
 /// What `dwell wake --sheet --json` writes: a sheet and the cases measured so far.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sheet {
     /// [`SCHEMA_SHEET`].
     pub schema: String,

@@ -1,7 +1,7 @@
 //! A late wake-up: what the kernel did on its CPU, as seen ([`SpikeSeen`]), and what made it late
 //! ([`Spike`]).
 
-use crate::{Ns, Seen, Tid};
+use crate::{JsonSchema, Ns, Seen, Tid};
 use serde::{Deserialize, Serialize};
 
 /// A task in an event.
@@ -97,8 +97,7 @@ pub struct SpikeSeen {
 }
 
 /// The kind of a part of a latency. The names are a public contract.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
     /// The timer's interrupt came late while the CPU idled: leaving the idle state.
@@ -135,8 +134,7 @@ pub enum Cause {
 }
 
 /// A part of a latency.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencyShare {
     /// What.
     pub cause: Cause,
@@ -147,8 +145,7 @@ pub struct LatencyShare {
 }
 
 /// A late wake-up with its cause.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Spike {
     /// When it was due, from the start of the measurement.
     pub at_ns: Ns,

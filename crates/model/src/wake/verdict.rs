@@ -1,19 +1,18 @@
 //! Whether a deadline is met, and with what confidence.
 
-use crate::{Ns, Seen};
+use crate::{JsonSchema, Ns, Seen};
 use serde::{Deserialize, Serialize};
 
 /// The deadline and how it is judged.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Deadline {
     /// The largest latency allowed.
     pub deadline_ns: Ns,
     /// The margin, as a part of the deadline: 0.2 is a fifth.
-    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
+    #[schemars(range(min = 0, max = 1))]
     pub margin: f64,
     /// The confidence of the answer: 0.95.
-    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
+    #[schemars(range(min = 0, max = 1))]
     pub confidence: f64,
     /// How rare a late wake-up must be known to be for an answer of `pass`: less than one in this
     /// time on a CPU. What no test of finite length can show is that there is none.
@@ -31,8 +30,7 @@ fn one_hour() -> Ns {
 }
 
 /// The answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
     /// Nothing seen speaks against it, and enough was seen: no wake-up was later than the deadline
@@ -48,8 +46,7 @@ pub enum Answer {
 }
 
 /// An estimate of the maximum latency of a longer run.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Extreme {
     /// The length of that run.
     pub for_ns: Ns,
@@ -62,8 +59,7 @@ pub struct Extreme {
 }
 
 /// The verdict and its basis.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
     /// The deadline.
     pub deadline: Deadline,
@@ -79,7 +75,7 @@ pub struct Verdict {
     pub beyond: u64,
     /// At most this part of all wake-ups is later than the limit, at the confidence asked for, on
     /// the CPU with the weakest bound: about 3 by the number of its clean cycles for 95 %.
-    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
+    #[schemars(range(min = 0, max = 1))]
     pub exceedance_bound: f64,
     /// The same as a time: at most one late wake-up in this time, on one CPU at this interval.
     pub one_in_ns: Ns,
@@ -95,8 +91,7 @@ pub struct Verdict {
 }
 
 /// What holds of one CPU.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuVerdict {
     /// The CPU.
     pub cpu: Option<u32>,
@@ -110,7 +105,7 @@ pub struct CpuVerdict {
     /// The maximum latency.
     pub max_ns: Seen<Ns>,
     /// Upper bound of the share of its wake-ups later than the limit, at the requested confidence.
-    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
+    #[schemars(range(min = 0, max = 1))]
     pub exceedance_bound: f64,
     /// The same as time.
     pub one_in_ns: Ns,

@@ -1,5 +1,6 @@
 //! The sources without BPF: perf events with snapshots of `/proc`, or snapshots alone.
 
+use super::instruments::Instruments;
 use super::perf::{Perf, PerfRefusal};
 use super::proc::Poller;
 use crate::access;
@@ -144,93 +145,11 @@ impl Fallback {
         Self { tree, perf, looker, threads, sources, switches: 0, samples: 0 }
     }
 
-    /// The threads, according to the events so far.
-    pub(crate) fn threads(&self) -> &Threads {
-        &self.threads
-    }
-
-    /// Its tier.
-    pub(crate) fn tier(&self) -> Tier {
-        if self.perf.is_some() { Tier::Perf } else { Tier::Proc }
-    }
-
-    /// The sampling period of a thread; that of snapshots where there are no samples.
-    pub(crate) fn sample_period_ns(&self) -> Ns {
-        self.perf.as_ref().map_or_else(|| self.looker.period(), Perf::period_ns)
-    }
-
-    /// What it observes, and why not more; more is known at the end.
-    pub(crate) fn sources(&self) -> &[Source] {
-        &self.sources
-    }
-
-    /// Sources that turned out less complete than announced.
-    pub(crate) fn worse(&self) -> Vec<Source> {
-        let of_code = self.perf.iter().filter_map(|perf| perf.shortfall());
-        let of_switches = self.perf.iter().filter_map(|perf| perf.entrusted());
-        let of_looks = self.looker.sources().into_iter();
-        of_looks.filter(|source| !self.sources.contains(source)).chain(of_code).chain(of_switches).collect()
-    }
-
-    /// The time until the next snapshot, or `pause` if that is shorter.
-    pub(crate) fn pause(&self, pause: Duration) -> Duration {
-        pause.min(Duration::from_nanos(self.looker.due().saturating_sub(monotonic_ns())))
-    }
-
-    /// Emits new events, and takes a snapshot if one is due; all that is left when a root that was
-    /// started here has been reaped. Returns the number of events.
-    pub(crate) fn drain(&mut self, sink: &mut dyn FnMut(&Event)) -> u64 {
-        let mut over = false;
-        let mut first = None;
-        match &mut self.tree {
-            ObservedTree::Held { root, dir, start } => {
-                over = !dir.exists();
-                if let Some(at) = start.take() {
-                    let (tid, name) = (*root, Comm::default());
-                    first = Some(Event::Exec { at, entered: at, tid, pid: tid, old_tid: tid, name });
-                }
-            }
-            ObservedTree::Living { look } => first = look.take(),
-        }
-        let is_due = !over && self.looker.due() <= monotonic_ns();
-        let look = match &self.tree {
-            _ if !is_due => None,
-            ObservedTree::Held { .. } => self.looker.look(),
-            ObservedTree::Living { .. } => Some(self.looker.look_on()),
-        };
-        self.hand_over(
-            if over { DrainLimit::Rest } else { DrainLimit::Now },
-            first.as_ref(),
-            look.as_ref(),
-            sink,
-        )
-    }
-
-    /// The time of the first snapshot of the window: counters of threads are relative to it.
-    pub(crate) fn began(&self) -> Option<Ns> {
-        match &self.tree {
-            ObservedTree::Living { look } => look.as_ref().and_then(Event::at),
-            ObservedTree::Held { .. } => None,
-        }
-    }
-
-    /// Ends a window with a last snapshot, at the returned time.
-    pub(crate) fn end(&mut self) -> Ns {
-        let last = self.looker.look_on();
-        let at = last.at().unwrap_or_else(monotonic_ns);
-        if let ObservedTree::Living { look } = &mut self.tree {
-            *look = Some(last);
-        }
-        at
-    }
-
-    /// Emits all events before `until`, the end of the window, and the last snapshot.
-    pub(crate) fn drain_until(&mut self, until: Ns, sink: &mut dyn FnMut(&Event)) {
-        let last = match &mut self.tree {
-            ObservedTree::Living { look } => look.take(),
-            ObservedTree::Held { .. } => None,
-        };
-        self.hand_over(DrainLimit::Time(until), None, last.as_ref(), sink);
+    /// With why there is no BPF in the coverage, if it was wanted.
+    pub(crate) fn instead_of_bpf(mut self, wall: Option<access::AccessDenial>) -> Self {
+        let no_calls = wall.map(|wall| Source::none("calls and wake-ups", wall.why, wall.remedy));
+        self.sources.splice(0..0, no_calls);
+        self
     }
 
     fn hand_over(
@@ -270,45 +189,129 @@ impl Fallback {
         }
         events
     }
+}
 
-    /// Java virtual machines are to be asked for the names of their code.
-    pub(crate) fn asks_jvms(&mut self) {
+impl Instruments for Fallback {
+    fn tier(&self) -> Tier {
+        if self.perf.is_some() { Tier::Perf } else { Tier::Proc }
+    }
+
+    fn threads(&self) -> &Threads {
+        &self.threads
+    }
+
+    fn sample_period_ns(&self) -> Ns {
+        self.perf.as_ref().map_or_else(|| self.looker.period(), Perf::period_ns)
+    }
+
+    fn sources(&self) -> Vec<Source> {
+        self.sources.clone()
+    }
+
+    fn worse(&self) -> Vec<Source> {
+        let of_code = self.perf.iter().filter_map(|perf| perf.shortfall());
+        let of_switches = self.perf.iter().filter_map(|perf| perf.entrusted());
+        let of_looks = self.looker.sources().into_iter();
+        of_looks.filter(|source| !self.sources.contains(source)).chain(of_code).chain(of_switches).collect()
+    }
+
+    fn pause(&self, pause: Duration) -> Duration {
+        pause.min(Duration::from_nanos(self.looker.due().saturating_sub(monotonic_ns())))
+    }
+
+    /// Takes a snapshot if one is due. Emits all that is left when a root that was started here has
+    /// been reaped.
+    fn drain(&mut self, sink: &mut dyn FnMut(&Event)) -> u64 {
+        let mut over = false;
+        let mut first = None;
+        match &mut self.tree {
+            ObservedTree::Held { root, dir, start } => {
+                over = !dir.exists();
+                if let Some(at) = start.take() {
+                    let (tid, name) = (*root, Comm::default());
+                    first = Some(Event::Exec { at, entered: at, tid, pid: tid, old_tid: tid, name });
+                }
+            }
+            ObservedTree::Living { look } => first = look.take(),
+        }
+        let is_due = !over && self.looker.due() <= monotonic_ns();
+        let look = match &self.tree {
+            _ if !is_due => None,
+            ObservedTree::Held { .. } => self.looker.look(),
+            ObservedTree::Living { .. } => Some(self.looker.look_on()),
+        };
+        self.hand_over(
+            if over { DrainLimit::Rest } else { DrainLimit::Now },
+            first.as_ref(),
+            look.as_ref(),
+            sink,
+        )
+    }
+
+    fn drain_rest(&mut self, sink: &mut dyn FnMut(&Event)) -> u64 {
+        self.drain(sink)
+    }
+
+    /// The time of the first snapshot of the window: counters of threads are relative to it.
+    fn begin(&self) -> Ns {
+        match &self.tree {
+            ObservedTree::Living { look } => look.as_ref().and_then(Event::at),
+            ObservedTree::Held { .. } => None,
+        }
+        .unwrap_or_else(monotonic_ns)
+    }
+
+    /// With a last snapshot, at the returned time.
+    fn end(&mut self) -> Ns {
+        let last = self.looker.look_on();
+        let at = last.at().unwrap_or_else(monotonic_ns);
+        if let ObservedTree::Living { look } = &mut self.tree {
+            *look = Some(last);
+        }
+        at
+    }
+
+    /// And the last snapshot.
+    fn drain_until(&mut self, until: Ns, sink: &mut dyn FnMut(&Event)) -> u64 {
+        let last = match &mut self.tree {
+            ObservedTree::Living { look } => look.take(),
+            ObservedTree::Held { .. } => None,
+        };
+        self.hand_over(DrainLimit::Time(until), None, last.as_ref(), sink)
+    }
+
+    fn asks_jvms(&mut self) {
         if let Some(perf) = &mut self.perf {
             perf.asks_jvms();
         }
     }
 
-    /// The names of all code locations. Call it when the program has ended.
-    pub(crate) fn names(&mut self, sink: &mut dyn FnMut(&Event)) {
+    fn names(&mut self, sink: &mut dyn FnMut(&Event)) {
         if let Some(perf) = &mut self.perf {
             perf.names(&self.threads, sink);
         }
     }
 
-    /// The root directories in which programs see files.
-    pub(crate) fn roots(&self) -> Roots {
-        self.perf.as_ref().map(|perf| perf.roots()).unwrap_or_default()
-    }
-
-    /// The users who could have written what files with code say.
-    pub(crate) fn users(&self) -> BTreeSet<u32> {
+    fn users(&self) -> BTreeSet<u32> {
         self.perf.as_ref().map(|perf| perf.users().clone()).unwrap_or_default()
     }
 
-    /// Events lost so far; they are in the stream too.
-    pub(crate) fn lost(&self) -> u64 {
-        self.perf.as_ref().map_or(0, Perf::lost)
+    fn roots(&self) -> Roots {
+        self.perf.as_ref().map(|perf| perf.roots()).unwrap_or_default()
     }
 
-    /// What was observed of the processor's counters.
-    pub(crate) fn counters(&self) -> Seen<CountersObserved> {
+    /// They are in the stream too.
+    fn lost(&self) -> Seen<u64> {
+        Seen::Value(self.perf.as_ref().map_or(0, Perf::lost))
+    }
+
+    fn counters(&self) -> Seen<CountersObserved> {
         let unseen = || Seen::unseen("they are sampled with perf events, or BPF");
         self.perf.as_ref().map_or_else(unseen, Perf::counters)
     }
 
-    /// How often each instrument ran in the context of the tree. Snapshots cost the host, not the
-    /// program.
-    pub(crate) fn cost(&self) -> Vec<Cost> {
+    /// Snapshots cost the host, not the program.
+    fn cost(&self) -> Vec<Cost> {
         let counted = self.perf.as_ref().map_or(0, Perf::counted);
         [
             ("switches", self.switches, SWITCH_COST_NS),

@@ -6,6 +6,7 @@ pub(crate) mod bpf;
 mod fallback;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzed;
+mod instruments;
 mod perf;
 mod perf_records;
 mod proc;
@@ -13,32 +14,16 @@ mod proc;
 use crate::access;
 use crate::error::Error;
 use crate::settings::{Choice, Watching};
-use crate::source_text::Roots;
-use crate::threads::Threads;
 use bpf::Bpf;
 use fallback::Fallback;
-use model::counters::CountersObserved;
+pub(crate) use instruments::Instruments;
 use model::coverage::Source;
-use model::disk_requests::DiskUses;
-use model::files::FileUses;
-use model::recording::{Cost, Sliced, Tier, UnitsFollowed};
 use model::requests::Unit;
-use model::{CallStats, Event, Ns, Pid, Seen};
+use model::{Ns, Pid};
 use perf::{Perf, PerfRefusal};
-use std::collections::BTreeSet;
-use std::path::Path;
-use std::time::Duration;
 
 /// The sampling period of events that are only tried: none is taken.
 const TRIED_PERIOD_NS: Ns = 1_000_000_000;
-
-/// The instruments of a recording.
-pub(crate) enum Instruments {
-    /// BPF.
-    Bpf(Box<Bpf>),
-    /// The fallback without it, and the reason.
-    Fallback(Box<Fallback>, Option<Source>),
-}
 
 /// Names this thread, and those that it will start, as dwell's own, whatever the executable is
 /// called: by this name the analysis tells them from other programs that have the CPUs.
@@ -57,11 +42,11 @@ pub(crate) fn start(
     root: Pid,
     cpus: &[u32],
     entrusted: Option<access::AccessDenial>,
-) -> Result<Instruments, Error> {
+) -> Result<Box<dyn Instruments>, Error> {
     let choice = watching.source;
     let without_bpf = match choice {
         Choice::Auto | Choice::Bpf => match start_bpf(root, cpus, watching) {
-            Ok(bpf) => return Ok(Instruments::Bpf(Box::new(bpf))),
+            Ok(bpf) => return Ok(Box::new(bpf)),
             Err(wall) if choice == Choice::Bpf || watching.units.unit != Unit::Request => {
                 return Err(Error::Refused { tier: "bpf", why: wall.why, remedy: wall.remedy });
             }
@@ -81,7 +66,7 @@ pub(crate) fn start(
         },
         |refused| Fallback::looks_alone(root, refused),
     )?;
-    Ok(Instruments::Fallback(Box::new(fallback), without_bpf.map(no_calls)))
+    Ok(Box::new(fallback.instead_of_bpf(without_bpf)))
 }
 
 /// Perf events, unless they are refused or not requested; then snapshots alone.
@@ -103,11 +88,6 @@ fn fall_back(
     }
 }
 
-/// The coverage without BPF.
-fn no_calls(wall: access::AccessDenial) -> Source {
-    Source::none("calls and wake-ups", wall.why, wall.remedy)
-}
-
 /// Attaches the best available source, or the requested one, to running processes. `listed` returns
 /// the current ones.
 ///
@@ -117,14 +97,14 @@ pub(crate) fn attach(
     watching: &Watching,
     cpus: &[u32],
     listed: &mut dyn FnMut() -> Vec<Pid>,
-) -> Result<Instruments, Error> {
+) -> Result<Box<dyn Instruments>, Error> {
     let choice = watching.source;
     let mut without_bpf = None;
     if matches!(choice, Choice::Auto | Choice::Bpf) {
         let bpf = may_use_bpf()
             .and_then(|()| Bpf::attach(cpus, watching, listed).map_err(|refused| wall_of(&refused)));
         match bpf {
-            Ok(bpf) => return Ok(Instruments::Bpf(Box::new(bpf))),
+            Ok(bpf) => return Ok(Box::new(bpf)),
             Err(wall) if choice == Choice::Bpf || watching.units.unit != Unit::Request => {
                 return Err(Error::Refused { tier: "bpf", why: wall.why, remedy: wall.remedy });
             }
@@ -137,7 +117,7 @@ pub(crate) fn attach(
         || Fallback::attach_with_events(&mut **listed.borrow_mut(), watching.rate),
         |refused| Fallback::attach_looks_alone(&(listed.borrow_mut())(), refused),
     )?;
-    Ok(Instruments::Fallback(Box::new(fallback), without_bpf.map(no_calls)))
+    Ok(Box::new(fallback.instead_of_bpf(without_bpf)))
 }
 
 pub(crate) fn wall_of(refused: &bpf::BpfRefusal) -> access::AccessDenial {
@@ -160,7 +140,7 @@ pub(crate) struct BpfTrial {
 /// Why BPF cannot be used.
 pub(crate) fn try_bpf(watching: &Watching) -> Result<BpfTrial, access::AccessDenial> {
     let bpf = start_bpf(0, &host::cpus(host::here()), watching)?;
-    Ok(BpfTrial { sources: bpf.sources().to_vec() })
+    Ok(BpfTrial { sources: bpf.sources() })
 }
 
 /// Whether BPF is worth trying. Who lacks a capability on a kernel that is too old is told the
@@ -188,222 +168,4 @@ pub(crate) fn try_perf() -> Result<PerfTrial, String> {
 fn start_bpf(root: Pid, cpus: &[u32], watching: &Watching) -> Result<Bpf, access::AccessDenial> {
     may_use_bpf()?;
     Bpf::start(root, cpus, watching).map_err(|refused| wall_of(&refused))
-}
-
-impl Instruments {
-    /// The program will execute this file first.
-    pub(crate) fn expect(&mut self, executable: &Path) {
-        match self {
-            Instruments::Bpf(bpf) => bpf.expect(executable),
-            Instruments::Fallback(..) => {}
-        }
-    }
-
-    /// The threads of the tree, according to the events so far.
-    pub(crate) fn threads(&self) -> &Threads {
-        match self {
-            Instruments::Bpf(bpf) => bpf.threads(),
-            Instruments::Fallback(fallback, _) => fallback.threads(),
-        }
-    }
-
-    /// Its tier.
-    pub(crate) fn tier(&self) -> Tier {
-        match self {
-            Instruments::Bpf(_) => Tier::Bpf,
-            Instruments::Fallback(fallback, _) => fallback.tier(),
-        }
-    }
-
-    /// The sampling period per CPU; that of snapshots where there are no samples.
-    pub(crate) fn sample_period_ns(&self) -> Ns {
-        match self {
-            Instruments::Bpf(bpf) => bpf.sample_period_ns(),
-            Instruments::Fallback(fallback, _) => fallback.sample_period_ns(),
-        }
-    }
-
-    /// What it observes and what it does not.
-    pub(crate) fn sources(&self) -> Vec<Source> {
-        match self {
-            Instruments::Bpf(bpf) => bpf.sources().to_vec(),
-            Instruments::Fallback(fallback, calls) => {
-                calls.iter().chain(fallback.sources()).cloned().collect()
-            }
-        }
-    }
-
-    /// How long the reader may sleep, at most `pause`.
-    pub(crate) fn pause(&self, pause: Duration) -> Duration {
-        match self {
-            Instruments::Bpf(bpf) => pause.min(Duration::from_nanos(bpf.pause_ns_max())),
-            Instruments::Fallback(fallback, _) => fallback.pause(pause),
-        }
-    }
-
-    /// Emits new events and returns the number of records. The newest may be kept for the next
-    /// time.
-    pub(crate) fn drain(&mut self, sink: &mut dyn FnMut(&Event)) -> u64 {
-        match self {
-            Instruments::Bpf(bpf) => bpf.drain(sink),
-            Instruments::Fallback(fallback, _) => fallback.drain(sink),
-        }
-    }
-
-    /// Emits all new events.
-    pub(crate) fn drain_rest(&mut self, sink: &mut dyn FnMut(&Event)) -> u64 {
-        match self {
-            Instruments::Bpf(bpf) => bpf.drain_rest(sink),
-            Instruments::Fallback(fallback, _) => fallback.drain(sink),
-        }
-    }
-
-    /// Begins a window; call it before any event is emitted. Returns its start.
-    pub(crate) fn begin(&self) -> Ns {
-        match self {
-            Instruments::Bpf(_) => None,
-            Instruments::Fallback(fallback, _) => fallback.began(),
-        }
-        .unwrap_or_else(sys::clock::monotonic_ns)
-    }
-
-    /// Ends a window; its events are still to be emitted. Returns its end.
-    pub(crate) fn end(&mut self) -> Ns {
-        match self {
-            Instruments::Bpf(bpf) => bpf.end(),
-            Instruments::Fallback(fallback, _) => fallback.end(),
-        }
-    }
-
-    /// Emits all events before `until`.
-    pub(crate) fn drain_until(&mut self, until: Ns, sink: &mut dyn FnMut(&Event)) {
-        match self {
-            Instruments::Bpf(bpf) => {
-                bpf.drain_until(until, sink);
-            }
-            Instruments::Fallback(fallback, _) => fallback.drain_until(until, sink),
-        }
-    }
-
-    /// Java virtual machines are to be asked for the names of their code.
-    pub(crate) fn asks_jvms(&mut self) {
-        match self {
-            Instruments::Bpf(bpf) => bpf.asks_jvms(),
-            Instruments::Fallback(fallback, _) => fallback.asks_jvms(),
-        }
-    }
-
-    /// The names of all code locations. Call it when the program has ended.
-    pub(crate) fn names(&mut self, sink: &mut dyn FnMut(&Event)) {
-        match self {
-            Instruments::Bpf(bpf) => bpf.names(sink),
-            Instruments::Fallback(fallback, _) => fallback.names(sink),
-        }
-    }
-
-    /// The users who could have written what files with code say.
-    pub(crate) fn users(&self) -> BTreeSet<u32> {
-        match self {
-            Instruments::Bpf(bpf) => bpf.users().clone(),
-            Instruments::Fallback(fallback, _) => fallback.users(),
-        }
-    }
-
-    /// The root directories in which programs see files.
-    pub(crate) fn roots(&self) -> Roots {
-        match self {
-            Instruments::Bpf(bpf) => bpf.roots(),
-            Instruments::Fallback(fallback, _) => fallback.roots(),
-        }
-    }
-
-    /// Events lost since the last call. The fallback reports its losses in its stream.
-    pub(crate) fn newly_lost(&mut self) -> u64 {
-        match self {
-            Instruments::Bpf(bpf) => bpf.newly_lost(),
-            Instruments::Fallback(..) => 0,
-        }
-    }
-
-    /// Events lost in total.
-    pub(crate) fn lost(&self) -> Seen<u64> {
-        match self {
-            Instruments::Bpf(bpf) => bpf.unreadable().map_or(Seen::Value(bpf.lost()), Seen::unseen),
-            Instruments::Fallback(fallback, _) => Seen::Value(fallback.lost()),
-        }
-    }
-
-    /// The calls that returned.
-    pub(crate) fn calls(&self) -> Seen<Vec<CallStats>> {
-        match self {
-            Instruments::Bpf(bpf) => {
-                bpf.without_calls().map_or_else(|| Seen::Value(bpf.calls()), Seen::unseen)
-            }
-            Instruments::Fallback(..) => Seen::unseen("system calls are counted with BPF only"),
-        }
-    }
-
-    /// What processes read and wrote of files.
-    pub(crate) fn files(&self) -> Seen<FileUses> {
-        match self {
-            Instruments::Bpf(bpf) => bpf.unreadable().map_or_else(|| bpf.files(), Seen::unseen),
-            Instruments::Fallback(..) => Seen::unseen("what was read of each file is counted with BPF only"),
-        }
-    }
-
-    /// What processes asked of disks.
-    pub(crate) fn disk_requests(&self) -> Seen<DiskUses> {
-        match self {
-            Instruments::Bpf(bpf) => bpf.unreadable().map_or_else(|| bpf.disk_requests(), Seen::unseen),
-            Instruments::Fallback(..) => Seen::unseen("requests to disks are counted with BPF only"),
-        }
-    }
-
-    /// How many requests were counted only; none where that is not known.
-    pub(crate) fn requests_left_out(&self) -> Option<u64> {
-        match self {
-            Instruments::Bpf(bpf) => bpf.requests_left_out(),
-            Instruments::Fallback(..) => None,
-        }
-    }
-
-    /// How calls or operations were followed, if they were.
-    pub(crate) fn units_followed(&self) -> Option<UnitsFollowed> {
-        match self {
-            Instruments::Bpf(bpf) => bpf.units_followed(),
-            Instruments::Fallback(..) => None,
-        }
-    }
-
-    /// What was observed of the processor's counters.
-    pub(crate) fn counters(&self) -> Seen<CountersObserved> {
-        match self {
-            Instruments::Bpf(bpf) => bpf.counters(),
-            Instruments::Fallback(fallback, _) => fallback.counters(),
-        }
-    }
-
-    /// The sums for the estimate of all calls, where not all were traced.
-    pub(crate) fn sliced(&mut self, end: Ns) -> Option<Sliced> {
-        match self {
-            Instruments::Bpf(bpf) => bpf.sliced(end),
-            Instruments::Fallback(..) => None,
-        }
-    }
-
-    /// The overhead.
-    pub(crate) fn cost(&self) -> Vec<Cost> {
-        match self {
-            Instruments::Bpf(bpf) => bpf.cost(),
-            Instruments::Fallback(fallback, _) => fallback.cost(),
-        }
-    }
-
-    /// Sources that turned out less complete than announced.
-    pub(crate) fn worse(&self) -> Vec<Source> {
-        match self {
-            Instruments::Bpf(bpf) => bpf.worse(),
-            Instruments::Fallback(fallback, _) => fallback.worse(),
-        }
-    }
 }

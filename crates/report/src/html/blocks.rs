@@ -8,6 +8,26 @@ use std::fmt::Write;
 /// Tables with this many rows can be filtered.
 const FILTERED_FROM: usize = 8;
 
+/// A result: a title, the lines below it, and its sections.
+pub(super) fn article(number: usize, title: &str, lead: &[Line], sections: &str) -> String {
+    let lead: String = lead.iter().map(|one| format!("<p class=\"lead\">{}</p>\n", line(one))).collect();
+    format!(
+        "<article data-result=\"{number}\">\n<header>\n<h1>{title}</h1>\n{lead}</header>\n{sections}</article>\n"
+    )
+}
+
+/// The same where the first of these lines is the title.
+pub(super) fn titled(number: usize, head: &[Line], sections: &str) -> String {
+    let (title, lead) = head.split_first().map_or((String::new(), head), |(first, rest)| (line(first), rest));
+    article(number, &title, lead, sections)
+}
+
+/// Sections with their headings, without those that are empty.
+pub(super) fn sections(sections: &[(&str, String)]) -> String {
+    let full = sections.iter().filter(|(_, body)| !body.is_empty());
+    full.map(|(heading, body)| format!("<section>\n<h2>{heading}</h2>\n{body}</section>\n")).collect()
+}
+
 /// Each line as a paragraph, each table as a table.
 pub(super) fn lines(lines: &[Line]) -> String {
     lines.iter().map(block).collect()

@@ -15,10 +15,6 @@ pub(super) fn title(comparison: &Comparison) -> String {
 /// The comparison.
 pub(super) fn article(comparison: &Comparison, number: usize) -> String {
     let parts = parts(comparison);
-    let mut html =
-        format!("<article data-result=\"{number}\">\n<header>\n<h1>{}</h1>\n", heading(comparison));
-    html.extend(parts.verdict.iter().map(|line| format!("<p class=\"lead\">{}</p>\n", blocks::line(line))));
-    html.push_str("</header>\n");
     let mut pictures = String::new();
     for change in &comparison.comparisons {
         let of = format!("{} against A", letters(change.b as usize));
@@ -34,21 +30,17 @@ pub(super) fn article(comparison: &Comparison, number: usize) -> String {
     if let Some(drawn) = picture::distributions(comparison) {
         pictures += &svg::picture(&drawn, "the runs of each command; their figures are in the table");
     }
-    html += &format!(
-        "<section>\n<h2>Pairs and runs</h2>\n{pictures}{}</section>\n",
-        blocks::lines(&parts.tables)
-    );
-    if parts.why.iter().any(|part| !part.is_empty()) {
-        let why: String = parts.why.iter().map(|part| blocks::lines(part)).collect();
-        html += &format!("<section>\n<h2>Where the difference lies</h2>\n{why}</section>\n");
-    }
+    let mut sections = blocks::sections(&[
+        ("Pairs and runs", pictures + &blocks::lines(&parts.tables)),
+        ("Where the difference lies", parts.why.iter().map(|part| blocks::lines(part)).collect()),
+    ]);
     let runs = runs(comparison);
-    html += &format!(
+    sections += &format!(
         "<section class=\"coverage\">\n<h2>What qualifies it</h2>\n{}<details><summary>Each pair as a table</summary>\n\
-         {runs}</details>\n</section>\n</article>\n",
+         {runs}</details>\n</section>\n",
         blocks::lines(&parts.notes)
     );
-    html
+    blocks::article(number, &heading(comparison), &parts.verdict, &sections)
 }
 
 fn heading(comparison: &Comparison) -> String {

@@ -15,22 +15,13 @@ pub(super) fn article(score: &LabScore, number: usize) -> String {
     let [totals, table, rest] = score_parts(score, Look::DOCUMENT);
     let host = &score.host;
     let place = format!("{} on {}: Linux {} {}", score.started_at, host.name, host.kernel, host.arch);
-    format!(
-        "<article data-result=\"{number}\">\n<header>\n<h1>dwell lab --score</h1>\n{}</header>\n\
-         <section>\n<h2>Predicted and measured savings</h2>\n{}{}</section>\n\
-         <section>\n<h2>Each pair</h2>\n{}{}</section>\n</article>\n",
-        totals
-            .iter()
-            .map(|line| format!("<p class=\"lead\">{}</p>\n", blocks::line(line)))
-            .collect::<String>(),
-        svg::picture(
-            &savings(score),
-            "predicted and measured savings of each pair; their figures are in the table"
-        ),
-        blocks::paragraph("dim", &place),
-        blocks::lines(&table),
-        blocks::lines(&rest),
-    )
+    let label = "predicted and measured savings of each pair; their figures are in the table";
+    let drawn = svg::picture(&savings(score), label);
+    let sections = blocks::sections(&[
+        ("Predicted and measured savings", drawn + &blocks::paragraph("dim", &place)),
+        ("Each pair", blocks::lines(&table) + &blocks::lines(&rest)),
+    ]);
+    blocks::article(number, "dwell lab --score", &totals, &sections)
 }
 
 /// Of each sitting the predicted interval as a bar, and the measured one as a line with a dot.

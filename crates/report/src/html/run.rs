@@ -25,14 +25,7 @@ pub(super) fn article(result: &RunResult, number: usize) -> String {
     let RunResult { run, diagnosis, profile, .. } = result;
     let profile = profile.value();
     let parts = parts(run, diagnosis);
-    let mut html = format!("<article data-result=\"{number}\">\n<header>\n");
-    let mut head = parts.head.iter();
-    if let Some(first) = head.next() {
-        let _ = writeln!(html, "<h1>{}</h1>", blocks::line(first));
-    }
-    html.extend(head.map(|line| format!("<p class=\"lead\">{}</p>\n", blocks::line(line))));
-    html.push_str("</header>\n");
-    html.push_str(&findings(&parts, run));
+    let mut html = findings(&parts, run);
     html.push_str(&requests::section(run));
     html.push_str(&account(&parts, run));
     html.push_str(&timeline::section(run, &parts, profile));
@@ -45,8 +38,8 @@ pub(super) fn article(result: &RunResult, number: usize) -> String {
     html.push_str(&times::data(result, &parts.states, number));
     html.push_str("</section>\n<section class=\"coverage\">\n<h2>What was observed</h2>\n");
     html.push_str(&blocks::lines(&parts.coverage));
-    html.push_str("</section>\n</article>\n");
-    html
+    html.push_str("</section>\n");
+    blocks::titled(number, &parts.head, &html)
 }
 
 fn findings(parts: &Parts, run: &Run) -> String {

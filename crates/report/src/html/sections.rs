@@ -100,17 +100,14 @@ pub(super) fn of_timings(diff: &TimingsDiff, number: usize) -> String {
 /// A page: the first part is its head, whose first line is the title where there is no other one;
 /// each further part is a section, and `second` stands behind the first of them.
 fn article(title: Option<&str>, parts: &[Vec<Line>], second: &str, number: usize) -> String {
-    let mut html = format!("<article data-result=\"{number}\">\n<header>\n");
     let mut parts = parts.iter().filter(|part| !part.is_empty());
-    let mut head = parts.next().into_iter().flatten();
-    let title = title.map(str::to_owned).or_else(|| head.next().map(blocks::line));
-    html += &format!("<h1>{}</h1>\n", title.unwrap_or_default());
-    html.extend(head.map(|line| format!("<p class=\"lead\">{}</p>\n", blocks::line(line))));
-    html += "</header>\n";
+    let head = parts.next().map_or(&[][..], |head| head);
     let mut sections: Vec<String> = parts.map(|part| section(part)).collect();
     sections.insert(sections.len().min(1), second.to_owned());
-    html.extend(sections);
-    html + "</article>\n"
+    match title {
+        Some(title) => blocks::article(number, title, head, &sections.concat()),
+        None => blocks::titled(number, head, &sections.concat()),
+    }
 }
 
 /// A part; a bold line at its beginning is its heading.

@@ -108,7 +108,7 @@ pub(super) fn table(bench: &Bench) -> Result<String> {
             last.pairs.to_string(),
         ]);
     }
-    let text = layout(&rows, bench.options.markdown);
+    let text = layout(&rows, bench.options.measuring.markdown);
     Ok(format!(
         "Where the difference lies, when a known thing is taken away (times of the last sitting)\n\n{text}"
     ))

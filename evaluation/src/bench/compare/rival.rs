@@ -81,8 +81,8 @@ pub(super) fn table(bench: &Bench) -> Result<String> {
             ]);
         }
     }
-    let text = layout(&rows, bench.options.markdown);
-    let costs = layout(&costs(bench, &hyperfine)?, bench.options.markdown);
+    let text = layout(&rows, bench.options.measuring.markdown);
+    let costs = layout(&costs(bench, &hyperfine)?, bench.options.measuring.markdown);
     Ok(format!(
         "A known difference, of a program of {MS:.0} ms\n\n{text}\nWhat each adds to a run of a program that does nothing ({RUNS} runs of each of two)\n\n{costs}"
     ))

@@ -73,6 +73,6 @@ fn table(bench: &Bench, title: &str, verdicts: &Verdicts) -> String {
     head.extend(["seconds", "pairs", "half of the interval, %"].map(str::to_owned));
     let mut row: Vec<String> = verdicts.counts.iter().map(ToString::to_string).collect();
     row.extend([&verdicts.seconds, &verdicts.pairs, &verdicts.half_widths].map(|values| ranged(values)));
-    let text = layout(&[head, row], bench.options.markdown);
+    let text = layout(&[head, row], bench.options.measuring.markdown);
     format!("{title} (median, and the smallest and largest)\n\n{text}")
 }

@@ -74,6 +74,7 @@ mod uprobe;
 mod waits;
 mod wire;
 
+use super::instruments::Instruments;
 use crate::access;
 use crate::commands::Commands;
 use crate::settings::Watching;
@@ -102,7 +103,7 @@ use model::counters::CountersObserved;
 use model::coverage::{Extent, Source, THREADS};
 use model::disk_requests::DiskUses;
 use model::files::FileUses;
-use model::recording::{Cost, Sliced, UnitsFollowed};
+use model::recording::{Cost, Sliced, Tier, UnitsFollowed};
 use model::{CallStats, Event, Ns, Pid, Seen};
 use python::TARGET_LEN;
 pub(crate) use refusal::{BpfRefusal, too_old};
@@ -111,6 +112,7 @@ use rustix::io::Errno;
 use std::collections::BTreeSet;
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::time::Duration;
 use sys::clock::monotonic_ns;
 use tasks::Tasks;
 use tracing::Tracing;
@@ -236,21 +238,6 @@ impl Bpf {
         Ok(())
     }
 
-    /// Ends the window of an attachment: running threads are reported up to now. Returns that time.
-    pub(crate) fn end(&mut self) -> Ns {
-        if let Some(look_here) = &self.look_here {
-            look_here.everywhere();
-        }
-        self.at_end = Some(Counted {
-            calls: self.calls(),
-            files: self.files(),
-            disk_requests: self.disk_requests(),
-            requests_left_out: self.requests_left_out(),
-        });
-        self.drain.counted_until = monotonic_ns();
-        self.drain.counted_until
-    }
-
     fn start_with(
         types: &Types,
         root: Pid,
@@ -322,37 +309,11 @@ impl Bpf {
         })
     }
 
-    /// The threads of the tree, according to the events so far.
-    pub(crate) fn threads(&self) -> &Threads {
-        &self.threads
-    }
-
-    /// The shortest sampling period per CPU; 0 where there are no samples.
-    pub(crate) fn sample_period_ns(&self) -> Ns {
-        self.clock.as_ref().map_or(0, Clock::period_ns)
-    }
-
-    /// What it records, and why not more.
-    pub(crate) fn sources(&self) -> &[Source] {
-        &self.sources
-    }
-
-    /// Passes on new events, except the newest, whose order is not certain yet. Returns the number
-    /// of records.
-    pub(crate) fn drain(&mut self, sink: &mut dyn FnMut(&Event)) -> u64 {
-        self.drain_until(monotonic_ns().saturating_sub(SETTLED_NS), sink)
-    }
-
-    /// Passes on all new events.
-    pub(crate) fn drain_rest(&mut self, sink: &mut dyn FnMut(&Event)) -> u64 {
-        self.drain_until(Ns::MAX, sink)
-    }
-
     /// Passes on the events before `until`.
     ///
     /// The stream is in order of time, and each record is passed on once. It stops at the moment
     /// that the controller has noted, if any; the controller is called again after the drain.
-    pub(crate) fn drain_until(&mut self, until: Ns, sink: &mut dyn FnMut(&Event)) -> u64 {
+    fn drain_before(&mut self, until: Ns, sink: &mut dyn FnMut(&Event)) -> u64 {
         let last = until == Ns::MAX;
         self.waits.taken += self.drain.stacks(&mut self.stacks, &self.threads);
         self.tell_pythons();
@@ -438,29 +399,6 @@ impl Bpf {
         self.stacks.after(&event, sink);
     }
 
-    /// The longest time between two drains without loss.
-    pub(crate) fn pause_ns_max(&self) -> Ns {
-        let now = monotonic_ns();
-        let asked = match self.controller.noted() {
-            Some(at) => (at + SETTLED_NS).saturating_sub(now),
-            None => self.controller.next().map_or(Ns::MAX, |next| next.saturating_sub(now)).max(ASKED_NS_MIN),
-        };
-        self.drain.buffers.fill_ns().min(asked)
-    }
-
-    /// The program will execute this file first. If it is Python, the kernel half can read its
-    /// frames from the first instruction on, before it knows the process.
-    pub(crate) fn expect(&mut self, executable: &Path) {
-        let Some((key, target)) = stacks::expected(executable) else { return };
-        let map = self.ebpf.map_mut("python_files");
-        if let Some(mut map) =
-            map.and_then(|map| HashMap::<_, [u8; 16], [u8; TARGET_LEN]>::try_from(map).ok())
-        {
-            // Without it the first milliseconds of Python appear as functions of the interpreter.
-            let _ = map.insert(key, target, 0);
-        }
-    }
-
     /// Gives the kernel half the processes that run Python, and how to read their frames.
     fn tell_pythons(&mut self) {
         let targets = self.stacks.targets();
@@ -489,46 +427,6 @@ impl Bpf {
         }
     }
 
-    /// Java virtual machines are to be asked for the names of their code.
-    pub(crate) fn asks_jvms(&mut self) {
-        self.stacks.asks_jvms();
-    }
-
-    /// The names of all code locations. Call it when the program has ended.
-    pub(crate) fn names(&mut self, sink: &mut dyn FnMut(&Event)) {
-        self.told_open = network::tell_open(&mut self.ebpf).is_some();
-        // All other new records are later than the end.
-        self.drain_until(Ns::MAX, &mut |event| {
-            if matches!(event, Event::Connection(_) | Event::Lookup(_)) || event.at().is_none() {
-                sink(event);
-            }
-        });
-        self.drain.decoder.lookups.give_up(Ns::MAX, sink);
-        self.drain.stacks(&mut self.stacks, &self.threads);
-        self.drain.close();
-        self.stacks.rest(&self.threads, sink);
-        self.stacks.names(|addresses| names::ask(&mut self.ebpf, addresses), sink);
-    }
-
-    /// The root directories in which programs see files.
-    pub(crate) fn roots(&self) -> Roots {
-        self.stacks.roots()
-    }
-
-    /// The users who could have written what files with code say.
-    pub(crate) fn users(&self) -> &BTreeSet<u32> {
-        self.stacks.users()
-    }
-
-    /// Sources that turned out less complete than announced.
-    pub(crate) fn worse(&self) -> Vec<Source> {
-        let unread =
-            self.unreadable().map(|why| Source::none("calls", why, access::sandboxed().unwrap_or_default()));
-        let stacks = self.stacks.shortfall(self.lost_stacks());
-        let all = stacks.into_iter().chain(self.network_shortfall()).chain(unread);
-        all.chain(self.without_switches()).chain(self.tasks.shortfall()).collect()
-    }
-
     /// A program that has ended has left its CPU at least once. Only root can ask the kernel
     /// whether programs run (`firing.rs`).
     fn without_switches(&self) -> Option<Source> {
@@ -540,16 +438,26 @@ impl Bpf {
         })
     }
 
+    /// The calls that returned while they were traced.
+    fn counted_calls(&self) -> Vec<CallStats> {
+        if let Some(counted) = &self.at_end {
+            return counted.calls.clone();
+        }
+        let mut calls = cost::calls(&self.ebpf);
+        asked::add(&self.ebpf, &mut calls);
+        calls
+    }
+
     /// Why the sums of the kernel half cannot be read, where that is so: bpf(2) is denied since, by
     /// a filter that came after the start. Events are in shared memory, and arrive all the same.
-    pub(crate) fn unreadable(&self) -> Option<&'static str> {
+    fn unreadable(&self) -> Option<&'static str> {
         cost::of_cpus(&self.ebpf)
             .is_none()
             .then_some("the kernel's counts cannot be read: bpf(2) is refused since the recording began")
     }
 
     /// Why no call was counted, where that is so: no figure is then 0.
-    pub(crate) fn without_calls(&self) -> Option<String> {
+    fn without_calls(&self) -> Option<String> {
         let none = self.sources.iter().find(|source| source.name == "calls" && source.seen == Extent::None);
         none.map(|source| source.why.clone()).or_else(|| self.unreadable().map(str::to_owned))
     }
@@ -568,9 +476,111 @@ impl Bpf {
     fn lost_stacks(&self) -> u64 {
         maps::setting(&self.ebpf, wire::Setting::LostStacks).unwrap_or(0)
     }
+}
 
-    /// Events lost since the last call.
-    pub(crate) fn newly_lost(&mut self) -> u64 {
+impl Instruments for Bpf {
+    fn tier(&self) -> Tier {
+        Tier::Bpf
+    }
+
+    fn threads(&self) -> &Threads {
+        &self.threads
+    }
+
+    fn sample_period_ns(&self) -> Ns {
+        self.clock.as_ref().map_or(0, Clock::period_ns)
+    }
+
+    fn sources(&self) -> Vec<Source> {
+        self.sources.clone()
+    }
+
+    fn worse(&self) -> Vec<Source> {
+        let unread =
+            self.unreadable().map(|why| Source::none("calls", why, access::sandboxed().unwrap_or_default()));
+        let stacks = self.stacks.shortfall(self.lost_stacks());
+        let all = stacks.into_iter().chain(self.network_shortfall()).chain(unread);
+        all.chain(self.without_switches()).chain(self.tasks.shortfall()).collect()
+    }
+
+    /// If it is Python, the kernel half can read its frames from the first instruction on, before
+    /// it knows the process.
+    fn expect(&mut self, executable: &Path) {
+        let Some((key, target)) = stacks::expected(executable) else { return };
+        let map = self.ebpf.map_mut("python_files");
+        if let Some(mut map) =
+            map.and_then(|map| HashMap::<_, [u8; 16], [u8; TARGET_LEN]>::try_from(map).ok())
+        {
+            // Without it the first milliseconds of Python appear as functions of the interpreter.
+            let _ = map.insert(key, target, 0);
+        }
+    }
+
+    /// So that nothing is lost.
+    fn pause(&self, pause: Duration) -> Duration {
+        let now = monotonic_ns();
+        let asked = match self.controller.noted() {
+            Some(at) => (at + SETTLED_NS).saturating_sub(now),
+            None => self.controller.next().map_or(Ns::MAX, |next| next.saturating_sub(now)).max(ASKED_NS_MIN),
+        };
+        pause.min(Duration::from_nanos(self.drain.buffers.fill_ns().min(asked)))
+    }
+
+    /// The order of the newest is not certain yet.
+    fn drain(&mut self, sink: &mut dyn FnMut(&Event)) -> u64 {
+        self.drain_before(monotonic_ns().saturating_sub(SETTLED_NS), sink)
+    }
+
+    fn drain_rest(&mut self, sink: &mut dyn FnMut(&Event)) -> u64 {
+        self.drain_before(Ns::MAX, sink)
+    }
+
+    fn end(&mut self) -> Ns {
+        if let Some(look_here) = &self.look_here {
+            look_here.everywhere();
+        }
+        self.at_end = Some(Counted {
+            calls: self.counted_calls(),
+            files: self.files(),
+            disk_requests: self.disk_requests(),
+            requests_left_out: self.requests_left_out(),
+        });
+        self.drain.counted_until = monotonic_ns();
+        self.drain.counted_until
+    }
+
+    fn drain_until(&mut self, until: Ns, sink: &mut dyn FnMut(&Event)) -> u64 {
+        self.drain_before(until, sink)
+    }
+
+    fn asks_jvms(&mut self) {
+        self.stacks.asks_jvms();
+    }
+
+    fn names(&mut self, sink: &mut dyn FnMut(&Event)) {
+        self.told_open = network::tell_open(&mut self.ebpf).is_some();
+        // All other new records are later than the end.
+        self.drain_before(Ns::MAX, &mut |event| {
+            if matches!(event, Event::Connection(_) | Event::Lookup(_)) || event.at().is_none() {
+                sink(event);
+            }
+        });
+        self.drain.decoder.lookups.give_up(Ns::MAX, sink);
+        self.drain.stacks(&mut self.stacks, &self.threads);
+        self.drain.close();
+        self.stacks.rest(&self.threads, sink);
+        self.stacks.names(|addresses| names::ask(&mut self.ebpf, addresses), sink);
+    }
+
+    fn users(&self) -> BTreeSet<u32> {
+        self.stacks.users().clone()
+    }
+
+    fn roots(&self) -> Roots {
+        self.stacks.roots()
+    }
+
+    fn newly_lost(&mut self) -> u64 {
         // What cannot be read now counts with the next reading.
         let Some(cpus) = cost::of_cpus(&self.ebpf) else { return 0 };
         let lost = cpus.iter().map(|cpu| cpu.lost).sum::<u64>()
@@ -581,72 +591,60 @@ impl Bpf {
         newly
     }
 
-    /// Events lost so far.
-    pub(crate) fn lost(&self) -> u64 {
-        self.lost_before
+    fn lost(&self) -> Seen<u64> {
+        self.unreadable().map_or(Seen::Value(self.lost_before), Seen::unseen)
     }
 
-    /// The overhead of each instrument.
-    pub(crate) fn cost(&self) -> Vec<Cost> {
-        if self.unreadable().is_some() {
-            return Vec::new();
-        }
-        let (attached, costs) = (self.controller.attached(), self.controller.costs());
-        cost::of_instruments(
-            &self.calls(),
-            attached,
-            costs,
-            (self.drain.decoder.seen, self.drain.counted),
-            self.units_followed(),
-        )
+    fn calls(&self) -> Seen<Vec<CallStats>> {
+        self.without_calls().map_or_else(|| Seen::Value(self.counted_calls()), Seen::unseen)
     }
 
-    /// The calls that returned while they were traced.
-    pub(crate) fn calls(&self) -> Vec<CallStats> {
-        if let Some(counted) = &self.at_end {
-            return counted.calls.clone();
-        }
-        let mut calls = cost::calls(&self.ebpf);
-        asked::add(&self.ebpf, &mut calls);
-        calls
-    }
-
-    /// What was read and written of files while calls were traced.
-    pub(crate) fn files(&self) -> Seen<FileUses> {
+    fn files(&self) -> Seen<FileUses> {
         match &self.at_end {
+            _ if let Some(why) = self.unreadable() => Seen::unseen(why),
             Some(counted) => counted.files.clone(),
             None => files::uses(&self.ebpf, self.file_bytes_before, &self.sources),
         }
     }
 
-    /// What processes asked of disks.
-    pub(crate) fn disk_requests(&self) -> Seen<DiskUses> {
+    fn disk_requests(&self) -> Seen<DiskUses> {
         match &self.at_end {
+            _ if let Some(why) = self.unreadable() => Seen::unseen(why),
             Some(counted) => counted.disk_requests.clone(),
             None => disk_requests::uses(&self.ebpf, self.disk_requests_before, &self.sources),
         }
     }
 
-    /// How many requests were counted only; none where that is not known.
-    pub(crate) fn requests_left_out(&self) -> Option<u64> {
+    fn requests_left_out(&self) -> Option<u64> {
         match &self.at_end {
             Some(counted) => counted.requests_left_out,
             None => self.left_out.since(&self.ebpf),
         }
     }
 
-    /// How calls or operations were followed, if they were.
-    pub(crate) fn units_followed(&self) -> Option<UnitsFollowed> {
+    fn units_followed(&self) -> Option<UnitsFollowed> {
         self.units.followed(&self.ebpf)
     }
 
-    /// What was observed of the processor's counters.
-    pub(crate) fn counters(&self) -> Seen<CountersObserved> {
+    fn counters(&self) -> Seen<CountersObserved> {
         self.counted.observed(&self.ebpf)
     }
 
-    /// The sums for the estimate of all calls, where they were traced in windows.
-    pub(crate) fn sliced(&self, end: Ns) -> Option<Sliced> {
+    fn sliced(&mut self, end: Ns) -> Option<Sliced> {
         self.controller.sums(self.threads.busy_until(end))
+    }
+
+    fn cost(&self) -> Vec<Cost> {
+        if self.unreadable().is_some() {
+            return Vec::new();
+        }
+        let (attached, costs) = (self.controller.attached(), self.controller.costs());
+        cost::of_instruments(
+            &self.counted_calls(),
+            attached,
+            costs,
+            (self.drain.decoder.seen, self.drain.counted),
+            self.units_followed(),
+        )
     }
 }
