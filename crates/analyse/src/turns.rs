@@ -18,7 +18,8 @@ pub(crate) struct TurnsOfOne {
     /// Blocked in the turn under way, and what of that ended while another was not answered.
     now_ns: Ns,
     now_at_once_ns: Ns,
-    /// What limits ended since something was sent last, and what of the turn was that, and answered.
+    /// What limits ended since something was sent last, and what of the turn was that, and was
+    /// answered.
     in_vain_ns: Ns,
     now_sliced_ns: Ns,
     first_ns: Ns,

@@ -84,8 +84,8 @@ fn saves(all: &Requests, without: Without) -> Without {
 }
 
 /// The cause that such a part is a sign of. A peer's time is the peer's, and a sleep was asked for;
-/// but who asks it again and again for one request can ask for all at once. Where others wait for it
-/// longer than it takes itself, that is the cause.
+/// but who asks it again and again for one request can ask for all at once. Where others wait for
+/// it longer than it takes itself, that is the cause.
 fn cause(all: &Requests, part: &RequestPart, turns: u64) -> Seen<CauseName> {
     let is_awaited = part.awaited_slow_ns > part.slow_ns;
     let at = if is_awaited && all.answered_by == 1 { RequestTime::OtherRequest } else { part.at };

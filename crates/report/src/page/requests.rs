@@ -15,7 +15,7 @@ use model::{Ns, Reason, Run, Seen, State};
 
 /// The part of the time of slow requests, or of typical ones, from which a row is worth its line.
 const WORTH: f64 = 0.01;
-/// The cause of which it is said how often.
+/// The cause whose finding tells how often.
 const SERIAL: &str = "serial-requests";
 /// Findings on a page that fits a screen.
 const FINDINGS: usize = 2;
@@ -175,8 +175,8 @@ fn spent_at(part: &KindPart) -> String {
     format!("{} {of}", at(part.at)).trim_end().to_owned()
 }
 
-/// `slow requests wait 40.1-47.8 ms more for tcp 10.0.0.7:5432, at least 25 times one after another:
-/// p99 about 848 us without it, not 41.5 ms`.
+/// `slow requests wait 40.1-47.8 ms more for tcp 10.0.0.7:5432, at least 25 times one after
+/// another: p99 about 848 us without it, not 41.5 ms`.
 fn finding(found: &RequestFinding, all: &Requests, look: Look) -> Vec<Line> {
     let Some(part) = all.parts.get(found.part) else { return Vec::new() };
     let more = match found.of {
