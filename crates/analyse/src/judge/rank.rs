@@ -140,7 +140,8 @@ fn expected_ns(evidence: &Evidence<'_>, finding: &Finding) -> Ns {
 
 /// What measured changes took where the structure allows this.
 fn learnt(evidence: &Evidence<'_>, finding: &Finding, structure: Interval) -> (Interval, Learnt) {
-    evidence.measured.saving(key(finding), structure, evidence.beside_own_ns(), evidence.run.whole_ns())
+    let beside_own_ns = evidence.beside_own_ns(structure);
+    evidence.measured.saving(key(finding), structure, beside_own_ns, evidence.run.whole_ns())
 }
 
 /// What the structure of the run allows: at least, and at most.
@@ -280,6 +281,19 @@ mod tests {
         assert_eq!(saving.expected_ns(), 600 * MS);
         let little = ranked(&evidence, vec![self::saving("a", 10 * MS, 49 * MS)]);
         assert!(little.0.is_empty() && little.1.len() == 1, "what counts is what the structure allows");
+    }
+
+    #[test]
+    fn a_sleep_elsewhere_goes_with_no_finding() {
+        let run = run(&[(State::Sleep, 800 * MS), (State::Lock, 100 * MS), (State::User, 100 * MS)]);
+        let profile = model::Profile::default();
+        let evidence = Evidence::of(Tier::Bpf, &run, &profile);
+        let beside_own_ns = |hi: Ns| {
+            let findings = ranked(&evidence, vec![saving("a", 0, hi)]).0;
+            findings[0].saving.value().and_then(|saving| saving.learnt).map(|learnt| learnt.beside_own_ns)
+        };
+        assert_eq!(beside_own_ns(100 * MS), Some(200 * MS), "the lock, and as much of the sleep");
+        assert_eq!(beside_own_ns(800 * MS), Some(900 * MS), "the sleep is what goes");
     }
 
     #[test]
