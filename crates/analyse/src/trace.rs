@@ -639,9 +639,12 @@ impl Trace {
         let Some(sender) = self.tree.ran_until(tid, at, calls) else { return };
         self.connections.sent(ends);
         self.tree.requests.sent(sender, ends, self.names.roles.serves(ends), at);
-        // A service that has answered asks for nothing.
-        let asks = !self.names.roles.serves(ends);
-        self.tree.get_mut(sender).asks(Some(ends).filter(|_| asks));
+        // A service that has answered asks for nothing. Of local sockets limits are not followed: a
+        // line for a log must not hide whom the thread has asked.
+        if ends.local_socket().is_none() {
+            let asks = !self.names.roles.serves(ends);
+            self.tree.get_mut(sender).asks(Some(ends).filter(|_| asks));
+        }
         let token = self.tree.recorder.as_mut().and_then(|recorder| recorder.releases(sender));
         self.sends.add(ends, |sent| {
             self.tree.sends(sender, sent);
@@ -690,8 +693,7 @@ fn ended_by_nobody(wait: &WaitContext, waker: &Waker) -> bool {
 /// `asked` for and has no answer to.
 fn awaited(wait: &WaitContext, wake: WakeUp<'_>, asked: Option<SocketEnds>) -> WaitContext {
     if let Some(ends) = asked.filter(|_| is_for_several(wait) && times_out(wait, wake.waker)) {
-        let on = ends.local_socket().unwrap_or(Object::Net(ends));
-        return WaitContext { on, ..*wait };
+        return WaitContext { on: Object::Net(ends), ..*wait };
     }
     let ready = wake.reasons.iter().find_map(|reason| match reason {
         WakeReason::Object(on) if is_for_several(wait) && becomes_ready(on) => Some(on),

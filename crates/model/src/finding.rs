@@ -87,8 +87,8 @@ pub struct Saving {
 pub struct Learnt {
     /// What the structure of the run allows.
     pub structure: Interval,
-    /// All of the time that is not the program's own computing, which may go as well. 0 in older
-    /// results.
+    /// All of the time that is neither the program's own computing nor a sleep elsewhere, which may
+    /// go as well. 0 in older results.
     #[serde(default)]
     pub beside_own_ns: Ns,
     /// The mean of what is expected.

@@ -89,8 +89,8 @@ impl FileKind {
     }
 }
 
-/// Both ends of an internet socket, as its owner sees them. IPv4 addresses are mapped
-/// (`::ffff:a.b.c.d`).
+/// Both ends of a connection, as the owner of one sees them: of an internet socket. IPv4 addresses
+/// are mapped (`::ffff:a.b.c.d`).
 ///
 /// Those of a local (UNIX) connection: its protocol is 0; the address of both is the inode of who
 /// connected, in 8 bytes; an end that serves has port 1, and the other one 2.

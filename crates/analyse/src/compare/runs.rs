@@ -10,6 +10,7 @@ use model::compare::runs::{
 use model::coverage::Extent;
 use model::recording::Ending;
 use model::requests::RequestPart;
+use model::wait::StackFrame;
 use model::{Ns, Run, Seen};
 use std::cmp::Reverse;
 
@@ -58,8 +59,13 @@ fn parts(a: &[RequestPart], b: Vec<RequestPart>) -> Vec<PartChange> {
     };
     let mut parts: Vec<PartChange> = b.iter().map(|part| only(part, 0, part.mean_ns)).collect();
     for of_a in a {
-        let same = |of: &&mut PartChange| (of.at, &of.call, &of.on) == (of_a.at, &of_a.call, &of_a.on);
-        match parts.iter_mut().find(same) {
+        // Locks of several places are told apart by these. A place is known where samples saw it.
+        let same = |of: &PartChange| (of.at, &of.call, &of.on) == (of_a.at, &of_a.call, &of_a.on);
+        let function = |place: &Seen<StackFrame>| place.value().map(|frame| frame.function.clone());
+        let there = |of: &PartChange| function(&of.place) == function(&of_a.place);
+        let found = parts.iter().position(|of| same(of) && there(of));
+        let found = found.or_else(|| parts.iter().position(|of| same(of) && of.a_ns == 0));
+        match found.map(|at| &mut parts[at]) {
             Some(both) => {
                 both.a_ns += of_a.mean_ns;
                 if both.place.value().is_none() {

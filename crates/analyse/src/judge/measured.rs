@@ -6,11 +6,11 @@
 //! same, however often it was recorded.
 //!
 //! A run says in two ways what may go: what the structure allows at the finding's place, and all
-//! that is not the program's own computing, since with an operation goes what the kernel does for
-//! it, what it waits for and the code around it. Where the two agree, savings lay close to them;
-//! where they differ, anywhere between. So a saving is measured from the middle of the two, in
-//! their distance. The residuals of a cause are its distribution, with those of all other causes
-//! together as if they were of two more families.
+//! that is neither the program's own computing nor a sleep elsewhere, since with an operation goes
+//! what the kernel does for it, what it waits for and the code around it. Where the two agree,
+//! savings lay close to them; where they differ, anywhere between. So a saving is measured from the
+//! middle of the two, in their distance. The residuals of a cause are its distribution, with those
+//! of all other causes together as if they were of two more families.
 //!
 //! A finding may be wrong. With what is left of the likelihood that a cause is the one to change
 //! where it stands first, its interval is that of all programs, whatever was said of them, those
@@ -80,7 +80,7 @@ pub enum Truth {
 pub struct Allowed {
     /// At most, by what is at the finding's place.
     pub place: f64,
-    /// All that is not the program's own computing.
+    /// All that is neither the program's own computing nor a sleep elsewhere.
     pub beside_own: f64,
 }
 
@@ -189,8 +189,8 @@ impl MeasuredChanges {
         let mut lines: Vec<String> = self.all.iter().map(line).collect();
         lines.sort();
         let head = "# cause, how its saving was known, family, whether it stood first and what is true of it; the \
-                    most that its place allowed, all that was not the program's own computing, and what was \
-                    saved, of the wall clock";
+                    most that its place allowed, all that was neither the program's own computing nor a sleep \
+                    elsewhere, and what was saved, of the wall clock";
         lines.iter().fold(head.to_owned() + "\n", |mut text, line| {
             let _ = writeln!(text, "{line}");
             text
@@ -214,12 +214,13 @@ impl MeasuredChanges {
     }
 
     /// What the change that helps saves where a finding of this cause says so, and the structure of
-    /// the run allows this, and so much of the whole is not the program's own computing.
+    /// the run allows this; so much of the whole is neither the program's own computing nor a sleep
+    /// elsewhere, and so much is such a sleep, which stays.
     pub(super) fn saving(
         &self,
         (cause, known): (&str, SavingBasis),
         structure: Interval,
-        beside_own_ns: Ns,
+        (beside_own_ns, asleep_ns): (Ns, Ns),
         whole_ns: Ns,
     ) -> (Interval, Learnt) {
         let of = self.of_cause(cause, known);
@@ -228,7 +229,9 @@ impl MeasuredChanges {
             Allowed { place: structure.hi as f64 / whole, beside_own: beside_own_ns as f64 / whole };
         let right = of.map_or(self.right, |of| of.first);
         let mut spread = Vec::new();
-        add(&mut spread, right, self.residuals_of(cause).map(|(at, weight)| (allowed.saved_at(at), weight)));
+        let most = 1.0 - asleep_ns as f64 / whole;
+        let saved = |(at, weight): Weighed| (allowed.saved_at(at).min(most), weight);
+        add(&mut spread, right, self.residuals_of(cause).map(saved));
         add(&mut spread, 1.0 - right, self.base(cause));
         let families = of.map_or(0, |of| of.families);
         let (ns, expected_ns) =
@@ -387,7 +390,7 @@ mod tests {
 
     /// The ends where this of 1000 is allowed.
     fn said(of: &MeasuredChanges, cause: &str, place: Ns, beside_own: Ns) -> (Ns, Ns) {
-        let ns = of.saving((cause, COUNTED), Interval { lo: 0, hi: place }, beside_own, 1000).0;
+        let ns = of.saving((cause, COUNTED), Interval { lo: 0, hi: place }, (beside_own, 0), 1000).0;
         (ns.lo, ns.hi)
     }
 
@@ -421,7 +424,7 @@ mod tests {
     fn four_of_five_savings_lie_within() {
         let all = MeasuredChanges::of(ten());
         assert_eq!(said(&all, "small-io", 200, 400), (0, 800));
-        let (_, learnt) = all.saving(("small-io", COUNTED), Interval { lo: 100, hi: 200 }, 400, 1000);
+        let (_, learnt) = all.saving(("small-io", COUNTED), Interval { lo: 100, hi: 200 }, (400, 0), 1000);
         assert_eq!((learnt.expected_ns, learnt.families), (450, 10));
         assert_eq!((learnt.structure, learnt.beside_own_ns), (Interval { lo: 100, hi: 200 }, 400));
     }

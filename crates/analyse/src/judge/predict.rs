@@ -130,16 +130,13 @@ impl Evidence<'_> {
         self.run.wall_ns.saturating_sub(left_ns)
     }
 
-    /// All of the account that may go with a finding of which the structure allows this: what is
-    /// not the program's own computing, nor a sleep that it asked for elsewhere. A fair scheduler
-    /// gives a thread its part of a CPU, so waits for one divide as the time on CPUs does.
-    pub(super) fn beside_own_ns(&self, structure: Interval) -> Ns {
-        let asleep_ns = self.account_ns(|state| state == State::Sleep);
-        let elsewhere_ns = asleep_ns.saturating_sub(structure.hi);
+    /// All of the account that is not the program's own computing. A fair scheduler gives a thread
+    /// its part of a CPU, so waits for one divide as the time on CPUs does.
+    pub(super) fn beside_own_ns(&self) -> Ns {
         let own_ns = self.account_ns(|state| state == State::User) as f64;
         let queued_ns = self.account_ns(|state| state == State::Runqueue) as f64;
         let each = queued_ns / self.account_ns(State::on_cpu).max(1) as f64;
-        self.run.whole_ns().saturating_sub((own_ns * (1.0 + each)) as Ns + elsewhere_ns)
+        self.run.whole_ns().saturating_sub((own_ns * (1.0 + each)) as Ns)
     }
 
     /// Time of all threads on a CPU.

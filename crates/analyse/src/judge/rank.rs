@@ -14,7 +14,7 @@ use crate::lab::OF_CODE;
 use model::coverage::Interval;
 use model::finding::{BaseRate, CauseName, Finding, Learnt, SavedTime, Saving, SavingBasis, Shared};
 use model::sentence::Piece::{Ns as Time, NsBetween};
-use model::{Ns, RuledOut, Seen, say};
+use model::{Ns, RuledOut, Seen, State, say};
 use std::cmp::Reverse;
 
 /// The findings in order, and those causes of which none is worth a change.
@@ -75,7 +75,8 @@ pub(super) fn either(evidence: &Evidence<'_>, findings: &[Finding]) -> bool {
         (ns, ns / likely * evidence.measured.belief_error(cause, known))
     };
     let ((first_ns, first_error), (second_ns, second_error)) = (expected(first), expected(second));
-    is_comparable && (first_ns - second_ns).abs() < first_error.hypot(second_error)
+    let is_measured = evidence.run.window.is_none();
+    is_measured && is_comparable && (first_ns - second_ns).abs() < first_error.hypot(second_error)
 }
 
 /// Says of each finding which one above it saves most of the same time. A saving is that of one
@@ -140,8 +141,11 @@ fn expected_ns(evidence: &Evidence<'_>, finding: &Finding) -> Ns {
 
 /// What measured changes took where the structure allows this.
 fn learnt(evidence: &Evidence<'_>, finding: &Finding, structure: Interval) -> (Interval, Learnt) {
-    let beside_own_ns = evidence.beside_own_ns(structure);
-    evidence.measured.saving(key(finding), structure, beside_own_ns, evidence.run.whole_ns())
+    // A sleep that the program asked for elsewhere stays.
+    let asleep_ns = evidence.account_ns(|state| state == State::Sleep).saturating_sub(structure.hi);
+    let beside_own_ns = evidence.beside_own_ns().saturating_sub(asleep_ns);
+    let whole_ns = evidence.run.whole_ns();
+    evidence.measured.saving(key(finding), structure, (beside_own_ns, asleep_ns), whole_ns)
 }
 
 /// What the structure of the run allows: at least, and at most.
@@ -183,7 +187,6 @@ mod tests {
     use super::*;
     use crate::judge::measured::{Allowed, MeasuredChange, MeasuredChanges, Truth};
     use crate::judge::samples::run;
-    use model::State;
     use model::finding::RowRef;
     use model::recording::Tier;
 

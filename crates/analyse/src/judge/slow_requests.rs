@@ -6,9 +6,12 @@
 
 use super::causes::Cause;
 use model::finding::CauseName;
+use model::network::Endpoint;
+use model::peers::ConnectionRow;
 use model::requests::{
     RequestFinding, RequestPart, RequestSpan, RequestTime, Requests, SlowOrTypical, Unit, Without,
 };
+use model::wait::{WaitCall, WaitTarget};
 use model::{Ns, Run, Seen, State};
 use std::cmp::Reverse;
 
@@ -28,12 +31,13 @@ const SERIAL: u64 = 5;
 
 /// Notes what makes the requests of a run take long.
 pub(super) fn judge(run: &mut Run) {
+    let connections = run.tables.connections.value().cloned().unwrap_or_default();
     if let Some(all) = run.tables.requests.value_mut() {
-        all.findings = findings(all);
+        all.findings = findings(all, &connections);
     }
 }
 
-fn findings(all: &Requests) -> Vec<RequestFinding> {
+fn findings(all: &Requests, connections: &[ConnectionRow]) -> Vec<RequestFinding> {
     let more = |part: &RequestPart| part.slow_ns.saturating_sub(part.typical_ns);
     let with_waits =
         |part: &RequestPart| more(part) + part.awaited_slow_ns.saturating_sub(part.awaited_typical_ns);
@@ -62,7 +66,8 @@ fn findings(all: &Requests) -> Vec<RequestFinding> {
     let typical = typical.into_iter().map(|part| (SlowOrTypical::Typical, part));
     let finding = |(of, (part, row)): (SlowOrTypical, (usize, &RequestPart))| {
         let turns = turns(all, row);
-        RequestFinding { cause: cause(all, row, turns), of, part, turns, saves: saves(all, row.without) }
+        let in_turn = turns >= SERIAL && is_asked(all, row, connections);
+        RequestFinding { cause: cause(all, row, in_turn), of, part, turns, saves: saves(all, row.without) }
     };
     slow.chain(typical).map(finding).collect()
 }
@@ -73,7 +78,7 @@ fn turns(all: &Requests, part: &RequestPart) -> u64 {
     let mut turns: Vec<u64> =
         all.slowest.iter().map(|slow| slow.spans.iter().filter(is_its).count() as u64).collect();
     turns.sort_unstable();
-    turns.get(turns.len() / 2).copied().unwrap_or(0)
+    turns.get(turns.len().saturating_sub(1) / 2).copied().unwrap_or(0)
 }
 
 fn saves(all: &Requests, without: Without) -> Without {
@@ -83,16 +88,33 @@ fn saves(all: &Requests, without: Without) -> Without {
     }
 }
 
+/// Whether a peer is asked about as often: an answer may come in pieces. Of local sockets it is not
+/// known how often, but a wait for room in one is no question.
+fn is_asked(all: &Requests, part: &RequestPart, connections: &[ConnectionRow]) -> bool {
+    let waits_for_room = part
+        .call
+        .value()
+        .and_then(WaitCall::syscall)
+        .is_some_and(|call| ["sendto", "sendmsg", "sendmmsg", "write", "writev"].contains(&&*call.name));
+    match &part.on {
+        Seen::Value(WaitTarget::Tcp(end)) => {
+            let of_peer = connections.iter().filter(|row| Endpoint::read(&row.remote) == Some(*end));
+            let asked: u64 = of_peer.filter_map(|row| row.turns.as_ref()).map(|turns| turns.times).sum();
+            asked.saturating_mul(2) >= all.times.saturating_mul(SERIAL)
+        }
+        Seen::Value(WaitTarget::Unix(_)) => !waits_for_room,
+        _ => false,
+    }
+}
+
 /// The cause that such a part is a sign of. A peer's time is the peer's, and a sleep was asked for;
 /// but who asks it again and again for one request can ask for all at once. Where others wait for
 /// it longer than it takes itself, that is the cause.
-fn cause(all: &Requests, part: &RequestPart, turns: u64) -> Seen<CauseName> {
+fn cause(all: &Requests, part: &RequestPart, in_turn: bool) -> Seen<CauseName> {
     let is_awaited = part.awaited_slow_ns > part.slow_ns;
     let at = if is_awaited && all.answered_by == 1 { RequestTime::OtherRequest } else { part.at };
     let id = match at {
-        RequestTime::Peer | RequestTime::Thread(State::Network | State::Pipe) if turns >= SERIAL => {
-            "serial-requests"
-        }
+        RequestTime::Peer | RequestTime::Thread(State::Network | State::Pipe) if in_turn => "serial-requests",
         RequestTime::Thread(State::Lock) => "lock-contention",
         RequestTime::Thread(State::Disk) => "disk-latency",
         RequestTime::ReleasedLate | RequestTime::Thread(State::Runqueue) => "cpu-contention",
@@ -116,6 +138,8 @@ fn cause(all: &Requests, part: &RequestPart, turns: u64) -> Seen<CauseName> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::judge::samples::connection;
+    use model::peers::Turns;
     use model::requests::{Latency, SlowRequest};
 
     const MS: Ns = 1_000_000;
@@ -144,7 +168,7 @@ mod tests {
             let cause = found.cause.value().map(|cause| cause.id.to_string());
             (found.of, cause, found.saves.p50_ns, found.saves.p99_ns)
         };
-        findings(&all).into_iter().map(told).collect()
+        findings(&all, &[]).into_iter().map(told).collect()
     }
 
     #[test]
@@ -164,14 +188,17 @@ mod tests {
 
     #[test]
     fn who_asks_a_peer_again_and_again_for_one_request_asks_in_turn() {
+        let end = "192.0.2.1:5432";
+        let on = Seen::Value(WaitTarget::Tcp(Endpoint::read(end).expect("an end")));
         let peer = part(RequestTime::Peer, 8 * MS, 8 * MS, (2 * MS, 92 * MS));
+        let peer = RequestPart { on: on.clone(), ..peer };
         let span = |at| RequestSpan {
             from_ns: 0,
             ns: MS,
             tid: Seen::Absent,
             at,
             call: Seen::Absent,
-            on: Seen::Absent,
+            on: on.clone(),
         };
         let request = |times| SlowRequest {
             began_ns: 0,
@@ -180,15 +207,18 @@ mod tests {
             kind: Seen::Absent,
             spans: (0..2 * times).map(|at| span([RequestTime::Peer, RequestTime::OnCpu][at % 2])).collect(),
         };
-        let found = |times: [usize; 3]| {
+        let found = |times: [usize; 3], asked: u64| {
             let latency = Latency { p50_ns: 10 * MS, p99_ns: 100 * MS, ..Latency::default() };
             let slowest = times.map(request).into();
-            let all = Requests { latency, parts: vec![peer.clone()], slowest, ..Requests::default() };
-            let found = findings(&all).remove(0);
+            let parts = vec![peer.clone()];
+            let all = Requests { latency, parts, times: 100, slowest, ..Requests::default() };
+            let turns = Some(Turns { times: asked, ..Turns::default() });
+            let found = findings(&all, &[ConnectionRow { turns, ..connection(end) }]).remove(0);
             (found.turns, found.cause.value().map(|cause| cause.id.to_string()))
         };
-        assert_eq!(found([25, 25, 1]), (25, Some("serial-requests".to_owned())));
-        assert_eq!(found([4, 4, 25]), (4, None));
+        assert_eq!(found([25, 25, 1], 2500), (25, Some("serial-requests".to_owned())));
+        assert_eq!(found([4, 4, 25], 2500), (4, None));
+        assert_eq!(found([25, 25, 25], 100), (25, None), "one answer in pieces");
     }
 
     #[test]

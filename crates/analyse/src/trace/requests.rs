@@ -467,7 +467,10 @@ impl Requests {
         }
         known.into_iter().for_each(|known| self.finishes(known));
         if self.connections.len() >= CONNECTIONS && !seen {
-            return;
+            self.forgets_local();
+            if self.connections.len() >= CONNECTIONS {
+                return;
+            }
         }
         self.next += 1;
         let request = self.next;
@@ -701,6 +704,23 @@ impl Requests {
             }
             None => done.lost += 1,
         }
+    }
+
+    /// That a local connection ends is heard only where its client ends it: those that were
+    /// answered, or asked for what is over, have ended.
+    fn forgets_local(&mut self) {
+        let awaited = |of: &Connection| match of {
+            Connection::Served(request) => request.is_some_and(|request| self.is_awaited(request)),
+            Connection::Peer(request, _) => self.is_awaited(*request),
+            Connection::Unclaimed(_) => false,
+        };
+        let ended: Vec<SocketEnds> = self
+            .connections
+            .iter()
+            .filter(|(ends, of)| ends.local_socket().is_some() && !awaited(of))
+            .map(|(ends, _)| *ends)
+            .collect();
+        ended.into_iter().for_each(|ends| self.closed(ends));
     }
 
     /// A connection has ended.

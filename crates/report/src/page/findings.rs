@@ -67,7 +67,7 @@ pub(super) fn short(run: &Run, diagnosis: &Diagnosis, look: Look, most: usize, c
 /// `what to change`, and whether the order of the first two is known.
 fn title(diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
     let line = Line::new(look).add(Ink::Bold, "what to change");
-    let either = ": either 1 or 2, since of measured programs as many gained as much by one as by the other";
+    let either = ": either 1 or 2; too few programs were measured to tell which saves more";
     let line = if diagnosis.either { line.add(Ink::Plain, either) } else { line };
     line.wrap(INDENT)
 }
@@ -259,7 +259,7 @@ fn learnt(finding: &Finding, run: &Run, look: Look) -> Option<String> {
     let beside = match beside_own_ns {
         0 => String::new(),
         ns => format!(
-            "; {} is not the program's own computing",
+            "; {} is neither the program's own computing nor a sleep elsewhere",
             share_range(ns, ns, run.whole_ns(), look.dash())
         ),
     };

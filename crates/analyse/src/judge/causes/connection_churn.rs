@@ -36,7 +36,7 @@ pub(super) static CAUSE: Cause = Cause {
         part: "Counted: the waits before anything is sent on a connection. They are saved for all \
                connections except as many as were open at once. The peer's own work for a new \
                connection is part of its first turn (a request and its answer): the low end takes \
-               none of it, and the high end all.",
+               none of it, and the high end half.",
         assumes: "The peer keeps connections open.",
     },
     // Who keeps the connection waits for less in each request; whether they may overlap is another

@@ -117,6 +117,10 @@ fn spread(evidence: &Evidence<'_>, all: Amount, first: Option<Sum<'_>>) -> Optio
     let counts = |charge: &Charge<'_>| {
         charge.doing == Activity::User && !matches!(charge.within, Within::Allocator(_))
     };
+    // What spins is the finding of another cause.
+    if !spins::spinning(evidence).is_empty() {
+        return None;
+    }
     for charge in evidence.charges().filter(counts) {
         own.add(charge.weight);
         let module = match charge.owner {

@@ -172,14 +172,13 @@ fn is_name_server(on: &WaitTarget) -> bool {
     matches!(on, WaitTarget::Answer(_)) || matches!(on, WaitTarget::Udp(end) if end.port == 53)
 }
 
-/// Whether a program waits in slices for a peer that answers: after the limits it sent nothing more
-/// until the answer came. Without a limit that would have been as long.
-fn is_sliced(evidence: &Evidence<'_>, wait: &WaitRow, limits_ns: Ns) -> bool {
-    let WaitTarget::Tcp(end) = &wait.on else { return false };
+/// What of the limits of waits for a peer only cut the wait for an answer into slices: the program
+/// sent nothing more until it came. Without a limit that would have been as long.
+fn sliced_ns(evidence: &Evidence<'_>, wait: &WaitRow) -> Ns {
+    let WaitTarget::Tcp(end) = &wait.on else { return 0 };
     let rows = evidence.run.tables.connections.value().map_or(&[][..], Vec::as_slice);
     let of_peer = rows.iter().filter(|row| Endpoint::read(&row.remote) == Some(*end));
-    let sliced_ns: Ns = of_peer.filter_map(|row| row.turns.as_ref()).map(|turns| turns.sliced_ns).sum();
-    sliced_ns.saturating_mul(10) >= limits_ns.saturating_mul(9)
+    of_peer.filter_map(|row| row.turns.as_ref()).map(|turns| turns.sliced_ns).sum()
 }
 
 /// A timer ended waits for one peer. What came in others is no proof that it would have come in
@@ -194,12 +193,14 @@ fn of_peer(evidence: &Evidence<'_>, wait: &WaitRow) -> Option<(Limit, u64, Inter
             | WaitTarget::Pipe(_)
     );
     let timer = wait.by.iter().find(|by| by.kind == WakerKind::Timer).filter(|_| peer)?;
-    if is_sliced(evidence, wait, timer.ns) {
+    let limits_ns = timer.ns.saturating_sub(sliced_ns(evidence, wait));
+    // What is left is what the two differ by in how they count.
+    if limits_ns.saturating_mul(10) <= timer.ns {
         return None;
     }
     let others_ns = wait.total_ns.saturating_sub(timer.ns);
     let lo = if timer.times == wait.calls { wait.path_ns.saturating_sub(others_ns) } else { 0 };
-    Some((Limit::Call, timer.times, Interval { lo, hi: wait.path_ns.min(timer.ns) }))
+    Some((Limit::Call, timer.times, Interval { lo, hi: wait.path_ns.min(limits_ns) }))
 }
 
 /// No signal came: nobody waits for one to let time pass.

@@ -121,7 +121,9 @@ fn awaited(rows: &mut FxHashMap<Part, Row>, all: &[Kept]) {
     };
     for (at, kept) in all.iter().enumerate() {
         let of_thread = kept.parts.iter().filter(|(part, _)| part.0 == RequestTime::OtherRequest);
-        let of_holder = kept.held.iter().filter_map(|held| {
+        // A holder that waited for the same lock before has that time in the same row.
+        let others = kept.held.iter().filter(|held| own(held.by) != Some(held.wait));
+        let of_holder = others.filter_map(|held| {
             let waited = kept.parts.iter().find(|(part, _)| *part == held.wait);
             waited.map(|(_, ns)| (held.by, held.ns.min(*ns)))
         });

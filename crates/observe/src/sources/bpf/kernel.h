@@ -118,7 +118,8 @@ struct sock_common {
 	struct in6_addr skc_v6_daddr, skc_v6_rcv_saddr;
 };
 struct socket;
-struct sock { struct sock_common __sk_common; u16 sk_protocol; struct socket *sk_socket; };
+struct sk_buff_head { u32 qlen; };
+struct sock { struct sock_common __sk_common; u16 sk_protocol, sk_type; struct sk_buff_head sk_receive_queue; struct socket *sk_socket; };
 struct socket { struct sock *sk; struct file *file; };
 struct unix_address { int len; /* struct sockaddr_un name[] */ };
 struct unix_sock { struct sock *peer; struct unix_address *addr; };
@@ -126,6 +127,7 @@ struct inet_sock { u16 inet_sport; };
 struct minmax_sample { u32 v; };
 struct minmax { struct minmax_sample s[3]; };
 #define FAMILY_LOCAL 1 /* AF_UNIX */
+#define SOCK_DGRAM 2
 #define IPPROTO_TCP 6
 #define IPPROTO_UDP 17
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What comes in: which socket becomes ready, when what threads of the tree receive on TCP
- * connections came in, and who received it.
+ * What comes in: which socket becomes ready, when what threads of the tree receive on connections
+ * (TCP, and local ones) came in, and who received it.
  *
  * A thread that receives on one connection again and again is reported once, until somebody sends
  * on that connection: that begins another request, or another answer. Where the tree serves, the
@@ -43,13 +43,15 @@ enum role { ROLE_UNKNOWN, ROLE_SERVES, ROLE_ASKS };
 struct local { u64 number; u32 role; u32 pad; };
 
 /* What this end is: the one that serves has a name, and the other none. Of who has closed its end
- * nothing can be read any more but what was noted. */
+ * nothing can be read any more but what was noted. Datagrams are no connection: a log's, say. */
 INLINE struct local local_of(u64 key)
 {
 	struct local local = {};
 	struct unix_sock *sk = (void *)key;
 	struct sock *peer = READ(sk, peer);
 	bool serves = READ(sk, addr) != 0;
+	if (READ((struct sock *)key, sk_type) == SOCK_DGRAM)
+		return local;
 	if (!peer || serves == (READ((struct unix_sock *)peer, addr) != 0))
 		return local;
 	local.number = inode_of(serves ? peer : (struct sock *)key);
@@ -84,17 +86,27 @@ INLINE struct arrival *arrival_of(u64 key, u64 number)
 struct { MAP_UINT(type, BPF_MAP_TYPE_LRU_HASH); MAP_UINT(max_entries, 1024); MAP_TYPE(key, u64); MAP_TYPE(value, u32); } local_names SEC(".maps");
 u32 serves_locally = 0;
 
+/* Whether anything that came in on a local connection is left. */
+INLINE bool has_more_locally(u64 key)
+{
+	struct sk_buff_head *queue = __builtin_preserve_access_index(&((struct sock *)key)->sk_receive_queue);
+	return READ(queue, qlen) != 0;
+}
+
 /* Something has come in on a local connection, which may not have been accepted yet. */
 __attribute__((noinline)) int has_arrived_locally(u64 key)
 {
-	if (!is_local(key))
-		return 0;
 	u64 name = (u64)READ((struct unix_sock *)key, addr), now = bpf_ktime_get_ns();
+	bool is_noted = bpf_map_lookup_elem(&arrivals, &key) != 0;
+	/* Most are of others. */
+	if (!is_local(key) || (!is_noted && !bpf_map_lookup_elem(&local_names, &name)))
+		return 0;
 	struct local local = local_of(key);
 	struct arrival *known = arrival_of(key, local.number);
 	if (known) {
 		known->last = now;
-		if (!known->at)
+		/* It is told after it was queued: who waited for nothing has taken it by then. */
+		if (!known->at && has_more_locally(key))
 			known->at = now;
 	} else if (local.role == ROLE_SERVES && bpf_map_lookup_elem(&local_names, &name)) {
 		struct arrival first = { .at = now, .last = now, .accepted = 1, .number = local.number };
@@ -256,24 +268,24 @@ __attribute__((noinline)) int tell_local(u64 key, u32 tid, u64 now)
 	u64 name = (u64)READ((struct unix_sock *)key, addr), client = key;
 	if (!known || known->named)
 		return 0;
-	known->named = 1;
 	if (local.role == ROLE_SERVES) {
 		bpf_map_update_elem(&local_names, &name, &tid, BPF_ANY);
 		serves_locally = 1;
 		client = (u64)READ((struct unix_sock *)key, peer);
 	}
+	known->named = 1;
 	return tell_socket_names(client, local.number, now, tid);
 }
 
-/* Whether bytes are left of those that came in on a TCP connection. */
-INLINE bool has_more(u64 key)
+/* Whether bytes are left of those that came in. */
+INLINE bool has_more(u64 key, u32 local)
 {
 	struct tcp_sock *tcp = (void *)key;
-	return READ(tcp, rcv_nxt) != READ(tcp, copied_seq);
+	return local ? has_more_locally(key) : READ(tcp, rcv_nxt) != READ(tcp, copied_seq);
 }
 
 /* What came in before and was not received is received now: when that came in, and whether it is
- * to be reported. Of a local connection what is left is not seen. */
+ * to be reported. */
 __attribute__((noinline)) int is_received(struct thread *thread, u64 key, u32 bytes, u64 now, u32 local)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -289,7 +301,7 @@ __attribute__((noinline)) int is_received(struct thread *thread, u64 key, u32 by
 	}
 	u32 role = of.role;
 	struct arrival *known = arrival_of(key, of.number);
-	bool more = !local && has_more(key), accepted = 0, begins = 1;
+	bool more = has_more(key, local), accepted = 0, begins = 1;
 	if (known) {
 		accepted = known->accepted;
 		record.arrived = known->at;
@@ -297,7 +309,7 @@ __attribute__((noinline)) int is_received(struct thread *thread, u64 key, u32 by
 		begins = !known->receiver;
 		/* What is left has come by then; and what comes while this is noted. */
 		known->at = more ? known->last : 0;
-		if (!more && !local && has_more(key))
+		if (!more && has_more(key, local))
 			known->at = known->last;
 		known->receiver = record.head.tid;
 		if (goes_on)
