@@ -196,7 +196,15 @@ fn a_disk_that_can_do_no_more() {
 
 #[test]
 fn looks_for_a_child_now_and_then() {
-    is_found("sleep-polling", "between checks for a process", "polls @ 6", "waits @ 6");
+    let place = Place::new();
+    let (polls, waits) = (place.command("polls @ 6"), place.command("waits @ 6"));
+    let cause = "sleep-polling";
+    hold_coarse(|| told(&polls), |told, claims| claims.first(told, cause, "between checks for a process"));
+    hold_coarse(|| told(&waits), |told, claims| claims.not_found(told, cause));
+    // Beside loops the children are most of the time, and run one after another.
+    let also = ["cpu-contention", "single-thread"];
+    hold_coarse(|| beside_busy_loops(&polls), |told, claims| claims.after_none_but(told, cause, &also));
+    hold_coarse(|| as_nobody(&polls), |told, claims| claims.found_or_not_looked_for(told, cause));
 }
 
 #[test]

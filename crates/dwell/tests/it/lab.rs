@@ -543,7 +543,7 @@ fn urls_that_fail_are_said_by_name_and_the_others_come() {
     let outcome = &result["sitting"]["outcome"];
     assert_eq!(outcome["unfound"]["kind"], "unjudged", "{outcome}");
     let why = outcome["unfound"]["why"].as_str().unwrap();
-    assert!(outcome["held"].is_null() && why.ends_with("(16 needed)"), "{outcome}");
+    assert!(outcome["held"].is_null() && why.ends_with("(10 needed)"), "{outcome}");
     assert!(!String::from_utf8_lossy(&done.stdout).contains("wrong:"), "{}", stderr(&done));
     drop(server.stdin.take());
     assert!(server.wait().unwrap().success(), "the server ends with its input");

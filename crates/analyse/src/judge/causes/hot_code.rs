@@ -85,7 +85,10 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             }
             None => say!("no samples in the program's own code").into(),
         };
-        let found = spread(evidence, all, leading.map(|(most, _)| most));
+        // With fewer samples one that leads would not be seen, so that none does is not known.
+        let is_known = all.samples as f64 * SHARE_MIN >= SAMPLES_MIN as f64;
+        let first = leading.map(|(most, _)| most);
+        let found = is_known.then(|| spread(evidence, all, first)).flatten();
         found.map_or(Outcome::RuledOut(why_not), |found| Outcome::Found(vec![found]))
     })
 }

@@ -72,9 +72,14 @@ impl Claims {
 
     /// This cause comes first, or after time that other programs had the CPUs for.
     pub(crate) fn among_first(&mut self, told: &Told, cause: &str) {
+        self.after_none_but(told, cause, &["cpu-contention"]);
+    }
+
+    /// This cause is found, and before it none but these, which are true as well.
+    pub(crate) fn after_none_but(&mut self, told: &Told, cause: &str, also: &[&str]) {
         let found = found(told);
         let place = found.iter().position(|found| *found == cause);
-        let so = place == Some(0) || place == Some(1) && found[0] == "cpu-contention";
+        let so = place.is_some_and(|place| found[..place].iter().all(|before| also.contains(&&**before)));
         self.that(so, format!("{cause} among {found:?}"));
     }
 
