@@ -32,23 +32,22 @@ pub fn compare(a: &Run, b: &Run) -> RunComparison {
 }
 
 fn requests(a: &Run, b: &Run) -> Seen<RequestsDiff> {
-    let answered = |run: &Run| run.tables.requests.value().filter(|all| all.times > 0).cloned();
-    let (Some(a), Some(b)) = (answered(a), answered(b)) else { return Seen::Absent };
-    if (a.unit, &a.unit_of) != (b.unit, &b.unit_of) {
+    let [Some(a), Some(b)] = [a, b].map(|run| run.tables.requests.value()) else { return Seen::Absent };
+    if a.times == 0 || b.times == 0 || (a.unit, &a.unit_of) != (b.unit, &b.unit_of) {
         return Seen::Absent;
     }
     let (of_a, of_b) = (a.latency, b.latency);
     Seen::Value(RequestsDiff {
         unit: a.unit,
-        times: [&a, &b].map(|all| all.times + all.left_out),
+        times: [a, b].map(|all| all.times + all.left_out),
         p50: change((of_a.p50_ns, of_a.p50_range_ns), (of_b.p50_ns, of_b.p50_range_ns)),
         p99: change((of_a.p99_ns, of_a.p99_range_ns), (of_b.p99_ns, of_b.p99_range_ns)),
-        parts: parts(&a.parts, b.parts),
+        parts: parts(&a.parts, &b.parts),
     })
 }
 
 /// What the time of requests is spent at in both, largest difference first.
-fn parts(a: &[RequestPart], b: Vec<RequestPart>) -> Vec<PartChange> {
+fn parts(a: &[RequestPart], b: &[RequestPart]) -> Vec<PartChange> {
     let only = |part: &RequestPart, a_ns, b_ns| PartChange {
         at: part.at,
         call: part.call.clone(),
@@ -191,8 +190,8 @@ mod tests {
             held: Vec::new(),
         };
         let a = [part(RequestTime::OnCpu, 10), part(RequestTime::Peer, 70)];
-        let b = vec![part(RequestTime::Peer, 20), part(RequestTime::Unread, 5), part(RequestTime::OnCpu, 11)];
-        let found = parts(&a, b);
+        let b = [part(RequestTime::Peer, 20), part(RequestTime::Unread, 5), part(RequestTime::OnCpu, 11)];
+        let found = parts(&a, &b);
         let rows: Vec<_> = found.iter().map(|part| (part.at, part.a_ns, part.b_ns)).collect();
         let peer = (RequestTime::Peer, 70, 20);
         assert_eq!(rows, [peer, (RequestTime::Unread, 0, 5), (RequestTime::OnCpu, 10, 11)]);

@@ -20,7 +20,7 @@ mod metadata_calls;
 mod network_throughput;
 mod oversubscription;
 mod page_faults;
-mod peers;
+pub(super) mod peers;
 mod pipe_peer;
 mod places;
 mod pool_wait;

@@ -4,9 +4,9 @@
 //! The parts and their intervals are of `trace::requests`; what is concluded here is which of them
 //! are worth a sentence, and which cause of the catalogue that is.
 
-use super::causes::Cause;
+use super::causes::{Cause, peers};
+use crate::calls::waits_for_room;
 use model::finding::CauseName;
-use model::network::Endpoint;
 use model::peers::ConnectionRow;
 use model::requests::{
     RequestFinding, RequestPart, RequestSpan, RequestTime, Requests, SlowOrTypical, Unit, Without,
@@ -31,9 +31,10 @@ const SERIAL: u64 = 5;
 
 /// Notes what makes the requests of a run take long.
 pub(super) fn judge(run: &mut Run) {
-    let connections = run.tables.connections.value().cloned().unwrap_or_default();
-    if let Some(all) = run.tables.requests.value_mut() {
-        all.findings = findings(all, &connections);
+    let connections = run.tables.connections.value().map_or(&[][..], Vec::as_slice);
+    let found = run.tables.requests.value().map(|all| findings(all, connections));
+    if let (Some(all), Some(found)) = (run.tables.requests.value_mut(), found) {
+        all.findings = found;
     }
 }
 
@@ -91,18 +92,13 @@ fn saves(all: &Requests, without: Without) -> Without {
 /// Whether a peer is asked about as often: an answer may come in pieces. Of local sockets it is not
 /// known how often, but a wait for room in one is no question.
 fn is_asked(all: &Requests, part: &RequestPart, connections: &[ConnectionRow]) -> bool {
-    let waits_for_room = part
-        .call
-        .value()
-        .and_then(WaitCall::syscall)
-        .is_some_and(|call| ["sendto", "sendmsg", "sendmmsg", "write", "writev"].contains(&&*call.name));
+    let call = || part.call.value().and_then(WaitCall::syscall);
     match &part.on {
         Seen::Value(WaitTarget::Tcp(end)) => {
-            let of_peer = connections.iter().filter(|row| Endpoint::read(&row.remote) == Some(*end));
-            let asked: u64 = of_peer.filter_map(|row| row.turns.as_ref()).map(|turns| turns.times).sum();
+            let asked = peers::turns(connections, *end).times;
             asked.saturating_mul(2) >= all.times.saturating_mul(SERIAL)
         }
-        Seen::Value(WaitTarget::Unix(_)) => !waits_for_room,
+        Seen::Value(WaitTarget::Unix(_)) => !call().is_some_and(|call| waits_for_room(&call.name)),
         _ => false,
     }
 }
@@ -139,6 +135,7 @@ fn cause(all: &Requests, part: &RequestPart, in_turn: bool) -> Seen<CauseName> {
 mod tests {
     use super::*;
     use crate::judge::samples::connection;
+    use model::network::Endpoint;
     use model::peers::Turns;
     use model::requests::{Latency, SlowRequest};
 

@@ -400,9 +400,8 @@ impl Requests {
         };
         let part = (RequestTime::Peer, ReasonKey::Wait(CallKey::Unseen, peer));
         let arrived = arrived.unwrap_or(at).min(at);
-        let is_answered = |of: &RequestId| self.open.get(of).is_none_or(|of| of.answered.is_some());
         let asked_at = match self.connections.get(&ends) {
-            Some(Connection::Peer(request, asked)) if bytes > 0 && !is_answered(request) => {
+            Some(Connection::Peer(request, asked)) if bytes > 0 && self.is_awaited(*request) => {
                 let (request, asked) = (*request, Ledger::clone(asked));
                 return self.takes(slot, request, Some(asked), Taking::Received(part, arrived), at);
             }

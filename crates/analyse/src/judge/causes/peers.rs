@@ -5,7 +5,7 @@ use crate::judge::Evidence;
 use crate::judge::predict::{Kind, Removal};
 use model::coverage::Interval;
 use model::network::{ConnectionOrigin, Endpoint};
-use model::peers::{ConnectionRow, PeerDoes};
+use model::peers::{ConnectionRow, PeerDoes, Turns};
 use model::prediction::Site;
 use model::sentence::Piece::{Bytes, Name, Ns as Time};
 use model::wait::WaitTarget;
@@ -53,6 +53,15 @@ pub(super) fn serves(evidence: &Evidence<'_>, pid: &Seen<Pid>) -> bool {
 /// Whether threads of the tree ask and the other end answers.
 pub(super) fn asks(row: &ConnectionRow) -> bool {
     row.began != ConnectionOrigin::Accepted && Endpoint::read(&row.remote).is_some()
+}
+
+/// All turns with a peer.
+pub(in crate::judge) fn turns(connections: &[ConnectionRow], peer: Endpoint) -> Turns {
+    let of_peer = connections.iter().filter(|row| Endpoint::read(&row.remote) == Some(peer));
+    of_peer.filter_map(|row| row.turns.as_ref()).fold(Turns::default(), |mut all, turns| {
+        all.add(turns);
+        all
+    })
 }
 
 /// What waits on these connections are for: the end that is the service.

@@ -1,6 +1,6 @@
 //! Waits that end because a time limit runs out, and not because what was waited for came.
 
-use super::{Cause, Manual, Outcome, places, sleep_polling};
+use super::{Cause, Manual, Outcome, peers, places, sleep_polling};
 use crate::judge::Evidence;
 use crate::judge::predict::{ALL, Kind, Removal};
 use model::coverage::Interval;
@@ -177,8 +177,7 @@ fn is_name_server(on: &WaitTarget) -> bool {
 fn sliced_ns(evidence: &Evidence<'_>, wait: &WaitRow) -> Ns {
     let WaitTarget::Tcp(end) = &wait.on else { return 0 };
     let rows = evidence.run.tables.connections.value().map_or(&[][..], Vec::as_slice);
-    let of_peer = rows.iter().filter(|row| Endpoint::read(&row.remote) == Some(*end));
-    of_peer.filter_map(|row| row.turns.as_ref()).map(|turns| turns.sliced_ns).sum()
+    peers::turns(rows, *end).sliced_ns
 }
 
 /// A timer ended waits for one peer. What came in others is no proof that it would have come in
