@@ -40,6 +40,7 @@ pub(crate) const STRUCTS: &[&str] = &[
     "sched_info",
     "signal_struct",
     "sk_buff",
+    "sk_buff_head",
     "sock",
     "sock_common",
     "socket",

@@ -261,20 +261,19 @@ INLINE bool has_lower_port(struct sock *sk)
 }
 
 /* The names of a local connection are told once, and who serves there is noted. */
-__attribute__((noinline)) int tell_local(u64 key, u32 tid, u64 now)
+__attribute__((noinline)) int tell_local(u64 key, u64 number, u32 serves, u32 tid, u64 now)
 {
-	struct local local = local_of(key);
-	struct arrival *known = arrival_of(key, local.number);
-	u64 name = (u64)READ((struct unix_sock *)key, addr), client = key;
+	struct arrival *known = arrival_of(key, number);
 	if (!known || known->named)
 		return 0;
-	if (local.role == ROLE_SERVES) {
+	u64 name = (u64)READ((struct unix_sock *)key, addr), client = key;
+	if (serves) {
 		bpf_map_update_elem(&local_names, &name, &tid, BPF_ANY);
 		serves_locally = 1;
 		client = (u64)READ((struct unix_sock *)key, peer);
 	}
 	known->named = 1;
-	return tell_socket_names(client, local.number, now, tid);
+	return tell_socket_names(client, number, now, tid);
 }
 
 /* Whether bytes are left of those that came in. */
@@ -320,7 +319,7 @@ __attribute__((noinline)) int is_received(struct thread *thread, u64 key, u32 by
 	}
 	thread->received_on = key;
 	if (local)
-		tell_local(key, record.head.tid, now);
+		tell_local(key, of.number, of.role == ROLE_SERVES, record.head.tid, now);
 	else
 		role = role_of(key, now);
 	/* Of two ends the lower port serves, as a rule. */
@@ -416,7 +415,7 @@ __attribute__((noinline)) int is_sent_locally(struct thread *thread, u64 key, u6
 		if (arrival_of(peer, of.number))
 			asks_itself = 1;
 	}
-	tell_local(key, tid, now);
+	tell_local(key, of.number, of.role == ROLE_SERVES, tid, now);
 	local_ends(of, &record.ends);
 	record.cpu = bpf_get_smp_processor_id();
 	settle(thread, now);
