@@ -6,6 +6,7 @@
 
 mod c_library;
 mod frames;
+pub(crate) mod own;
 mod rust_library;
 mod tables;
 
@@ -282,6 +283,21 @@ impl Code {
         own.map_or_else(|| Seen::unseen("no code of the program in its stack"), Seen::Value)
     }
 
+    /// The frame of a stack that a person who looks for a place would change: past libraries and
+    /// runtimes, as the table of places has it. Else [`Self::own_frame`].
+    pub(crate) fn own_place(&self, node: u32) -> Seen<StackFrame> {
+        let mut frames = Vec::new();
+        let mut at = node;
+        while let Some((caller, place)) = (at as usize).checked_sub(1).and_then(|at| self.nodes.get(at)) {
+            frames.extend(frames::of(self.places.get(*place as usize), self.names.get(place)));
+            at = *caller;
+        }
+        match own::best(frames.iter().map(own::of_frame)) {
+            Some(at) => Seen::Value(own::shown(&frames[at])),
+            None => self.own_frame(node),
+        }
+    }
+
     /// The program's own code by instruction, most time first: by `precise` samples of cycles, as
     /// (node, cycles, samples), where there are any.
     pub(crate) fn addresses(&self, precise: &[(u32, f64, u64)]) -> Vec<Address> {
@@ -380,5 +396,36 @@ impl Code {
             stacks: self.stacks,
             broken,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::recording::{Language, Tier};
+
+    #[test]
+    fn the_own_place_of_a_stack_is_past_what_it_was_built_on() {
+        let mut code = Code::new(&crate::poll::tests::header(Tier::Bpf));
+        let script = |file: &str, function: &str, line| CodeLocation::Script {
+            language: Language::Python,
+            function: function.into(),
+            file: file.into(),
+            line,
+            first_line: line,
+        };
+        let places = [
+            script("/srv/shop.py", "fetch_price", 8),
+            script("/usr/lib/python3.11/socket.py", "readinto", 706),
+            CodeLocation::Native { module: "/usr/lib/libc.so.6".into(), address: 1 },
+        ];
+        for (at, place) in places.into_iter().enumerate() {
+            code.event(&Event::Place { id: at as u32, place }, None);
+            code.event(&Event::Node { id: at as u32 + 1, caller: at as u32, place: at as u32 }, None);
+        }
+        let texts = [code.own_frame(3), code.own_place(3), code.own_place(0)];
+        let texts = texts.map(|frame| frame.value().map(ToString::to_string));
+        let own = [Some("readinto (socket.py:706)"), Some("fetch_price (shop.py:8)"), None];
+        assert_eq!(texts, own.map(|text| text.map(str::to_owned)));
     }
 }

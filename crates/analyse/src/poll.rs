@@ -118,4 +118,4 @@ impl Poll {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -4,11 +4,10 @@
 //! A person changes the own code, so that is what tables begin with. What is taken for it only
 //! orders and names rows; no time depends on it.
 
-mod frames;
 mod places;
 
 use super::lock_functions;
-use frames::OwnFrames;
+use crate::code::own::{self as frames, OwnFrames};
 use model::together::Folded;
 use model::{CodePlace, Profile, Run, Seen};
 

@@ -6,6 +6,7 @@
 //! the sample is its caller's. What the shares mean is up to the causes.
 
 use super::allocators::{self, Step};
+use crate::code::own::{is_named, runs_others};
 use crate::code::{Amount, is_of_library, is_of_runtime};
 use model::profile::{Activity, Frame, Owner as Thread, Profile, Weight};
 use model::recording::Language;
@@ -224,18 +225,6 @@ pub(super) fn is_linked(frame: &Frame, caller: Option<&Frame>) -> bool {
 
 fn is_script(frame: &Frame) -> bool {
     !matches!(frame.language, Language::Native | Language::Kernel | Language::Jit)
-}
-
-/// Whether the code of a file runs programs in another language: what it does it does for these.
-pub(super) fn runs_others(file: &str) -> bool {
-    const FILES: &[&str] = &["python", "libpython", "perl", "libperl", "ruby", "libruby", "php", "lua"];
-    FILES.iter().any(|start| file.starts_with(start))
-}
-
-/// Whether it has a name of its own, and not only its file's and an address.
-pub(super) fn is_named(frame: &Frame) -> bool {
-    let address = frame.function.strip_prefix(&*frame.module);
-    frame.unnamed.is_none() && !frame.broke && !address.is_some_and(|rest| rest.starts_with("+0x"))
 }
 
 /// Whether code is part of what every program of its language is linked with.

@@ -13,7 +13,7 @@ pub(super) const SLEEP: u16 = 230;
 const WAIT4: u16 = 61;
 const FSYNC: u16 = 74;
 
-pub(super) fn header(tier: Tier) -> Header {
+pub(crate) fn header(tier: Tier) -> Header {
     Header {
         format: 1,
         recorder: "test".into(),

@@ -24,8 +24,8 @@ pub(super) static CAUSE: Cause = Cause {
               with several such tasks they queue.",
         rule: "In the time that was observed the program had two accepted connections or more: one \
                has no others to keep waiting. One thread of it does most: it is blocked in sleeps \
-               or in waits for a disk, a pipe or another peer for half of its time or more, so that \
-               every other request that comes finds it so. Waits for any of several things \
+               or in waits for a disk, a pipe or another peer for half of its time or more (its \
+               waits for a CPU left out), so that every other request that comes finds it so. Waits for any of several things \
                (`epoll_wait`, `poll`, `select`) are the loop's own and do not count. Or it computes \
                for half of its time or more, and for 10 ms or more for each connection: with less, \
                the thread has much to do, but no task of it delays others by what a person or a \
@@ -83,7 +83,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         match Blocked::of(evidence, row, thread, accepted) {
             Some(blocked) => Outcome::Found(vec![finding(evidence, thread, &blocked, accepted)]),
             None => {
-                let part = does(thread) as f64 / thread.life_ns.max(1) as f64;
+                let part = does(thread) as f64 / of_itself_ns(thread).max(1) as f64;
                 let what = say!("of the time of the thread that serves it is in tasks of 10 ms or blocked");
                 Outcome::RuledOut(RuledOut::below(Share(part), what, Share(1.0 / BLOCKED_PART as f64)))
             }
@@ -112,6 +112,11 @@ fn blocking<'a>(evidence: &Evidence<'a>, thread: &ThreadLedger) -> Vec<(usize, &
     rows.filter_map(|(row, wait)| Some((row, wait, own(wait)?))).collect()
 }
 
+/// The time of a thread without its waits for a CPU, which are neither its own nor free.
+fn of_itself_ns(thread: &ThreadLedger) -> Ns {
+    thread.life_ns.saturating_sub(thread.ns_in(|state| state == State::Runqueue))
+}
+
 fn blocked_ns(evidence: &Evidence<'_>, thread: &ThreadLedger) -> Ns {
     blocking(evidence, thread).iter().map(|(.., ns)| ns).sum()
 }
@@ -135,7 +140,7 @@ struct Blocked<'a> {
 
 impl<'a> Blocked<'a> {
     fn of(evidence: &Evidence<'a>, row: usize, thread: &ThreadLedger, accepted: u64) -> Option<Self> {
-        let half = |ns: Ns| ns > 0 && ns >= thread.life_ns / BLOCKED_PART;
+        let half = |ns: Ns| ns > 0 && ns >= of_itself_ns(thread) / BLOCKED_PART;
         let waits = blocking(evidence, thread);
         let ns = waits.iter().map(|(.., ns)| ns).sum();
         if half(ns) {
@@ -247,6 +252,17 @@ mod tests {
     fn a_thread_that_computes_for_long_for_each_does_too() {
         assert!(is(&of(State::User, 500 * MS, 50)) && !is(&of(State::User, 500 * MS, 51)));
         assert!(!is(&of(State::User, 499 * MS, 2)) && !is(&of(State::User, 900 * MS, 1)));
+    }
+
+    #[test]
+    fn waits_for_a_cpu_are_no_time_in_which_it_was_free() {
+        let mut run = of(State::User, 460 * MS, 2);
+        assert!(!is(&run));
+        run.threads = vec![thread(
+            100,
+            &[(State::User, 460 * MS), (State::Runqueue, 80 * MS), (State::Idle, 460 * MS)],
+        )];
+        assert!(is(&run));
     }
 
     #[test]

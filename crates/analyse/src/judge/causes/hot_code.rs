@@ -1,7 +1,7 @@
 //! One function of the program that has a good part of the time on CPUs.
 
 use super::{Cause, Manual, Outcome};
-use crate::code::Amount;
+use crate::code::{Amount, own};
 use crate::judge::Evidence;
 use crate::judge::counters;
 use crate::judge::named::{called, how_shown, place};
@@ -128,7 +128,7 @@ fn spread(evidence: &Evidence<'_>, all: Amount, first: Option<Sum<'_>>) -> Optio
         own.add(charge.weight);
         let module = match charge.owner {
             Owner::Unnamed(module) => module,
-            Owner::Function(frame) if !own_code::is_named(frame) => &frame.module,
+            Owner::Function(frame) if !own::is_named(frame) => &frame.module,
             _ => continue,
         };
         files.entry(module).or_default().add(charge.weight);
@@ -153,7 +153,7 @@ fn spread(evidence: &Evidence<'_>, all: Amount, first: Option<Sum<'_>>) -> Optio
 fn without_name(evidence: &Evidence<'_>, module: &str, samples: Amount, share: Share) -> Finding {
     let (what, change) = if module == JIT_MODULE {
         (say!("JIT code without names"), say!("have its runtime write a perf map, which names the functions"))
-    } else if own_code::runs_others(module) {
+    } else if own::runs_others(module) {
         (
             say!(Name(module.to_owned()), " itself, in no function of a script,"),
             say!("reduce its work: a profiler of the language names the lines"),
@@ -227,7 +227,7 @@ fn finding(evidence: &Evidence<'_>, most: &Sum<'_>, share: Share) -> Finding {
         change: if most.frame.module == JIT_MODULE {
             // It has no lines, and no file to be disassembled.
             say!("reduce its work")
-        } else if own_code::is_named(most.frame) {
+        } else if own::is_named(most.frame) {
             say!("reduce its work: --lines and --annotate show where the time goes")
         } else {
             say!("reduce its work: the debug symbols of ", Name(most.frame.module.clone()), " give it a name")

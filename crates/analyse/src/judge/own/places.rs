@@ -5,7 +5,7 @@
 //! known by system call; they are a function's where nearly all samples of the thread in the kernel
 //! are.
 
-use super::frames::{Own, OwnFrames, of_frame, shown};
+use crate::code::own::{Own, OwnFrames, of_frame, shown};
 use model::profile::{Activity, Profile};
 use model::run::WaitRow;
 use model::together::Folded;

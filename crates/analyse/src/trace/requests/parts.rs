@@ -237,7 +237,7 @@ impl Row {
 fn place(stacks: &Nodes, code: &Code) -> Seen<StackFrame> {
     let mut places: FxHashMap<String, (StackFrame, Ns)> = FxHashMap::default();
     for (node, ns) in stacks {
-        if let Seen::Value(frame) = code.own_frame(*node) {
+        if let Seen::Value(frame) = code.own_place(*node) {
             places.entry(frame.to_string()).or_insert((frame, 0)).1 += ns;
         }
     }

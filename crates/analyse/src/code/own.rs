@@ -4,8 +4,7 @@
 //! that are not a library's. The innermost frame of the best kind is it: the script's function and
 //! not the interpreter's, the caller of a library and not the library.
 
-use crate::code::{is_of_library, is_of_runtime};
-use crate::judge::own_code::{is_named, runs_others};
+use super::frames::{is_of_library, is_of_runtime};
 use crate::names::base_name;
 use model::Profile;
 use model::profile::Frame;
@@ -16,7 +15,7 @@ use rustc_hash::FxHashMap;
 
 /// How likely a person can change a function: what comes later is the better name of a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Own {
+pub(crate) enum Own {
     /// Nobody's: the kernel, the C library, an interpreter, code without a name.
     No,
     /// Native code of others that has lines: a library that was built with the program.
@@ -33,7 +32,7 @@ pub(super) enum Own {
 
 impl Own {
     /// Whether it is of the program itself.
-    pub(super) fn is_own(self) -> bool {
+    pub(crate) fn is_own(self) -> bool {
         matches!(self, Own::Unplaced | Own::Native | Own::Script)
     }
 }
@@ -43,13 +42,13 @@ type TextKey<'a> = (&'a str, Option<(&'a str, u32)>);
 
 /// The frames of a profile by the names that stacks of waits have.
 #[derive(Debug)]
-pub(super) struct OwnFrames<'a> {
+pub(crate) struct OwnFrames<'a> {
     by_text: FxHashMap<TextKey<'a>, Own>,
     by_function: FxHashMap<(&'a str, &'a str), Own>,
 }
 
 impl<'a> OwnFrames<'a> {
-    pub(super) fn of(profile: &'a Profile) -> Self {
+    pub(crate) fn of(profile: &'a Profile) -> Self {
         let (mut by_text, mut by_function) = (FxHashMap::default(), FxHashMap::default());
         for frame in &profile.frames {
             let own = of_frame(frame);
@@ -63,7 +62,7 @@ impl<'a> OwnFrames<'a> {
     }
 
     /// The frame of the stack of a wait that is the program's own, by its index.
-    pub(super) fn own_in(&self, stack: &[StackFrame]) -> Option<usize> {
+    pub(crate) fn own_in(&self, stack: &[StackFrame]) -> Option<usize> {
         let own = |frame: &StackFrame| {
             let source = frame.source.as_ref().map(|(file, line)| (file.as_str(), *line));
             let known = self.by_text.get(&(frame.function.as_str(), source));
@@ -72,13 +71,13 @@ impl<'a> OwnFrames<'a> {
         best(stack.iter().map(own))
     }
 
-    pub(super) fn function(&self, name: &str, module: &str) -> Own {
+    pub(crate) fn function(&self, name: &str, module: &str) -> Own {
         self.by_function.get(&(name, module)).copied().unwrap_or(Own::No)
     }
 }
 
 /// The innermost of the best kind, by its index; none where none is the program's.
-pub(super) fn best(owns: impl Iterator<Item = Own>) -> Option<usize> {
+pub(crate) fn best(owns: impl Iterator<Item = Own>) -> Option<usize> {
     let mut best = None;
     for (at, own) in owns.enumerate() {
         if own >= Own::Unplaced && best.is_none_or(|(_, so_far)| own > so_far) {
@@ -88,7 +87,7 @@ pub(super) fn best(owns: impl Iterator<Item = Own>) -> Option<usize> {
     best.map(|(at, _)| at)
 }
 
-pub(super) fn of_frame(frame: &Frame) -> Own {
+pub(crate) fn of_frame(frame: &Frame) -> Own {
     if frame.broke || frame.unnamed.is_some() {
         return Own::No;
     }
@@ -120,7 +119,7 @@ fn of_text(frame: &StackFrame) -> Own {
     }
 }
 
-pub(super) fn of_line(row: &LineRow) -> Own {
+pub(crate) fn of_line(row: &LineRow) -> Own {
     match row.language.as_str() {
         "python" => of_script(&row.file),
         _ if is_anyones(&row.file) || is_of_runtime(&row.function) => Own::No,
@@ -198,7 +197,7 @@ fn js_place(name: &str) -> Option<(&str, &str, u32)> {
 }
 
 /// The frame as a place has it: with the source that the name of JIT code tells.
-pub(super) fn shown(frame: &Frame) -> StackFrame {
+pub(crate) fn shown(frame: &Frame) -> StackFrame {
     let mut function = frame.function.as_str();
     let mut source = frame.source.as_ref().filter(|(_, line)| *line > 0).map(|(file, line)| (&**file, *line));
     if frame.language == Language::Jit {
@@ -213,6 +212,18 @@ pub(super) fn shown(frame: &Frame) -> StackFrame {
         language: frame.language,
         kind: FrameKind::Function,
     }
+}
+
+/// Whether the code of a file runs programs in another language: what it does it does for these.
+pub(crate) fn runs_others(file: &str) -> bool {
+    const FILES: &[&str] = &["python", "libpython", "perl", "libperl", "ruby", "libruby", "php", "lua"];
+    FILES.iter().any(|start| file.starts_with(start))
+}
+
+/// Whether it has a name of its own, and not only its file's and an address.
+pub(crate) fn is_named(frame: &Frame) -> bool {
+    let address = frame.function.strip_prefix(&*frame.module);
+    frame.unnamed.is_none() && !frame.broke && !address.is_some_and(|rest| rest.starts_with("+0x"))
 }
 
 /// Files that run code of other languages and are no interpreters of `runs_others`.
@@ -247,7 +258,14 @@ fn is_begin(function: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::own_code::tests::{at, native};
+
+    fn native(module: &str, function: &str) -> Frame {
+        Frame { address: Some(1), ..Frame::new(function, module, Language::Native) }
+    }
+
+    fn at(frame: Frame, file: &str, line: u32) -> Frame {
+        Frame { source: Some((file.into(), line)), ..frame }
+    }
 
     fn script(function: &str, file: &str, line: u32) -> Frame {
         Frame { language: Language::Python, ..at(native("python3.11", function), file, line) }
