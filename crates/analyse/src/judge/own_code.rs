@@ -223,7 +223,7 @@ pub(super) fn is_linked(frame: &Frame, caller: Option<&Frame>) -> bool {
     of_c && (is_door(frame) || frame.function.starts_with("__") || caller.is_some_and(by_rust))
 }
 
-fn is_script(frame: &Frame) -> bool {
+pub(super) fn is_script(frame: &Frame) -> bool {
     !matches!(frame.language, Language::Native | Language::Kernel | Language::Jit)
 }
 

@@ -5,6 +5,7 @@ use super::Evidence;
 use super::callers::{InCalls, begins};
 use super::own_code::{self, Charge, Key, Owner};
 use crate::code::Amount;
+use crate::code::own::runs_others;
 use crate::judge::results::would_block;
 use model::profile::{Activity, Frame};
 use model::recording::Language;
@@ -32,6 +33,8 @@ const TRY: &[&str] = &["read", "readv", "recvfrom", "recvmsg", "accept", "accept
 /// entering and leaving a short call takes longer than the call.
 const IN_CALLS: f64 = 0.1;
 const IN_KERNEL: f64 = 0.5;
+/// The same of a loop that an interpreter runs, whose own steps take as long as a short call.
+const IN_KERNEL_INTERPRETED: f64 = 0.25;
 /// The least part of a thread's time in spinning, if it does little else.
 const OF_THREAD: f64 = 0.5;
 
@@ -75,8 +78,12 @@ pub(super) fn calls<'a>(evidence: &Evidence<'a>) -> (Vec<(usize, &'a CallRow)>, 
     (found, unseen)
 }
 
+/// A function of the program in one of its threads (index in the profile): what polls in one may
+/// compute in another, above all an interpreter.
+pub(super) type InThread<'a> = (Key<'a>, u32);
+
 /// Functions of the program whose time is such calls.
-pub(super) fn spinning<'a>(evidence: &Evidence<'a>) -> FxHashSet<Key<'a>> {
+pub(super) fn spinning<'a>(evidence: &Evidence<'a>) -> FxHashSet<InThread<'a>> {
     match calls(evidence) {
         (calls, _) if calls.is_empty() => FxHashSet::default(),
         (calls, _) => functions(evidence, &calls),
@@ -109,27 +116,39 @@ pub(super) fn of<'a>(evidence: &Evidence<'a>, calls: Vec<(usize, &'a CallRow)>) 
     }
 }
 
-fn key<'a>(charge: &Charge<'a>) -> Option<Key<'a>> {
+/// Whose the time is, by thread.
+pub(super) fn key<'a>(charge: &Charge<'a>) -> Option<InThread<'a>> {
+    let key: Key<'a> = match charge.owner {
+        Owner::Function(frame) => (&frame.function, &frame.module),
+        Owner::Unnamed(module) => ("", module),
+        Owner::Nobody => return None,
+    };
+    Some((key, charge.weight.thread))
+}
+
+/// Whether an interpreter runs it.
+fn is_interpreted(charge: &Charge<'_>) -> bool {
     match charge.owner {
-        Owner::Function(frame) => Some((&frame.function, &frame.module)),
-        Owner::Unnamed(module) => Some(("", module)),
-        Owner::Nobody => None,
+        Owner::Function(frame) => own_code::is_script(frame),
+        Owner::Unnamed(module) => runs_others(module),
+        Owner::Nobody => false,
     }
 }
 
 /// Functions of the program that are mostly in the kernel, for these calls more than for others.
-fn functions<'a>(evidence: &Evidence<'a>, calls: &[(usize, &CallRow)]) -> FxHashSet<Key<'a>> {
+fn functions<'a>(evidence: &Evidence<'a>, calls: &[(usize, &CallRow)]) -> FxHashSet<InThread<'a>> {
     let names: Vec<_> = calls.iter().map(|(_, row)| &row.name).collect();
     let wrappers = InCalls::new(evidence.profile, &names);
     // In these calls, in others, in the kernel, in all.
-    let mut sums: FxHashMap<Key<'a>, [f64; 4]> = FxHashMap::default();
+    let mut sums: FxHashMap<InThread<'a>, ([f64; 4], f64)> = FxHashMap::default();
     for charge in evidence.charges() {
         let Some(key) = key(&charge) else { continue };
         // What traces the calls is no time of the program's.
         if own_code::frames(evidence.profile, charge.weight).any(is_tracing) {
             continue;
         }
-        let [these, others, in_kernel, all] = sums.entry(key).or_default();
+        let ([these, others, in_kernel, all], needed) = sums.entry(key).or_default();
+        *needed = if is_interpreted(&charge) { IN_KERNEL_INTERPRETED } else { IN_KERNEL };
         let ns = charge.weight.ns as f64;
         *all += ns;
         match charge.doing {
@@ -149,8 +168,8 @@ fn functions<'a>(evidence: &Evidence<'a>, calls: &[(usize, &CallRow)]) -> FxHash
             _ => {}
         }
     }
-    let spins = |[these, others, in_kernel, all]: &[f64; 4]| {
-        *these >= all * IN_CALLS && these >= others && in_kernel - others >= all * IN_KERNEL
+    let spins = |([these, others, in_kernel, all], needed): &([f64; 4], f64)| {
+        *these >= all * IN_CALLS && these >= others && in_kernel - others >= all * needed
     };
     sums.into_iter().filter(|(_, sums)| spins(sums)).map(|(key, _)| key).collect()
 }

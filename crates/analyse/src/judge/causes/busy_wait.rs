@@ -29,7 +29,8 @@ pub(super) static CAUSE: Cause = Cause {
                `poll`, `select`, `epoll_wait` and `waitpid`, if nine tenths of the calls or more \
                returned 0; and a read, if nine tenths or more failed with `EAGAIN`. Each call took \
                20 us or less on average: a call that was given time to wait takes longer. The \
-               functions whose kernel time is mostly these calls have a twentieth of all samples \
+               functions that are in one thread for half of their time in the kernel for these \
+               calls (a quarter, where an interpreter runs them) have a twentieth of all samples \
                or more, 10 at least, since the interval of fewer says nothing. And some thread does \
                little else. A loop that checks memory without a system call cannot be told from \
                other work: it is reported as hot code.",
@@ -276,6 +277,24 @@ mod tests {
         let run = looks(call("sched_yield", 100_000, 700 * MS), 400 * MS);
         let diagnosis = judge(&run, &told("__x64_sys_sched_yield", 500));
         assert_eq!(saved(&diagnosis), Some((SavedTime::Wall, 400 * MS, 400 * MS)));
+    }
+
+    /// The interpreter of one process polls, that of another computes.
+    #[test]
+    fn an_interpreter_is_judged_by_thread() {
+        let is_found = |polls: u64| {
+            let kernel = Frame { language: Language::Kernel, ..native("[kernel]", "__x64_sys_poll") };
+            let perl = || native("perl", "Perl_runops");
+            let mut told = Told::default()
+                .stack(polls, Activity::Kernel, &[kernel, native("libc.so.6", "poll"), perl()])
+                .stack(500 - polls, Activity::User, &[perl()])
+                .stack(500, Activity::User, &[perl()]);
+            told.0.threads.push(Owner { pid: 101, tid: 101, name: "perl".into() });
+            told.0.weights[2].thread = 1;
+            found(&judge(&looks(poll(100_000, 100_000), 400 * MS), &told), "busy-wait").is_some()
+        };
+        assert!(is_found(150), "most of a step is the interpreter's");
+        assert!(!is_found(120), "it does more than that");
     }
 
     #[test]

@@ -98,15 +98,17 @@ fn leading<'a>(evidence: &Evidence<'a>, all: Amount) -> Option<(Sum<'a>, Share)>
     let spinning = spins::spinning(evidence);
     let counts = |within: Within<'_>| !matches!(within, Within::Allocator(_));
     let of = |doing: Activity| {
+        let spins = |charge: &Charge<'_>| spins::key(charge).is_some_and(|key| spinning.contains(&key));
         own_code::functions(
-            evidence.charges().filter(move |charge| charge.doing == doing && counts(charge.within)),
+            evidence
+                .charges()
+                .filter(|charge| charge.doing == doing && counts(charge.within) && !spins(charge)),
         )
     };
     let in_kernel: FxHashMap<_, f64> =
         of(Activity::Kernel).iter().map(|sum| (sum.key(), sum.all.ns)).collect();
     let calls_more = |sum: &Sum<'_>| in_kernel.get(&sum.key()).is_some_and(|ns| *ns > sum.all.ns);
-    let most =
-        of(Activity::User).into_iter().find(|sum| !calls_more(sum) && !spinning.contains(&sum.key()))?;
+    let most = of(Activity::User).into_iter().find(|sum| !calls_more(sum))?;
     let share = evidence.cpu_share(most.all, all);
     Some((most, share))
 }

@@ -20,15 +20,15 @@ pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("metadata-calls", "file lookups that could be avoided"),
     tiers: &[Tier::Bpf],
     manual: Manual {
-        what: "The program does one of three things. It opens files or asks for their metadata \
+        what: "The program does one of four things. It opens files or asks for their metadata \
                (`stat`, `access`) by names that mostly do not exist. It lists directories, and \
-               asks for the metadata of each file in them. Or it asks for the same paths again and \
-               again.",
+               asks for the metadata of each file in them. It asks for the same paths again and \
+               again. Or it lists the same directories again and again.",
         why: "Each lookup enters the kernel and goes through the directories of the path. A \
               search along many directories does so in each, for every file that it looks for. A \
               long listing makes three calls for each file, while one call that lists a directory \
               gives hundreds of names.",
-        rule: "There are three signs. Missing names: at least half of the calls of a kind fail, \
+        rule: "There are four signs. Missing names: at least half of the calls of a kind fail, \
                and 100 or more. A search that finds its file in the second place fails every \
                other time; fewer than 100 are the start of an ordinary program, whose interpreter \
                and linker look for their files in the same way. A listing: 1,000 questions for \
@@ -40,13 +40,14 @@ pub(super) static CAUSE: Cause = Cause {
                are answered for a path that the same process had given to the same call before. \
                So each path is asked for four times or more; a program that writes files and \
                reads them later opens each twice. The number of repeats is estimated from a \
-               sample, which finds no more than there were. Directories that are opened to be \
-               listed do not count: they may have other entries. Calls that make files do not \
-               count.",
+               sample, which finds no more than there were. Calls that make files do not count. \
+               Listings again: three quarters of the listings, and 100 or more, are of a directory \
+               that the same process had opened before, and one directory is listed 100 times or \
+               more: a tree that is listed a second time has each a few times.",
         else_it_could_be: "The program may wait for a file to appear or to change. It may have to \
                            know that a name is free before it uses it. The purpose of a listing \
                            may be sizes or times.",
-        change: "List the directory once and look there. Put the directory that has most of the \
+        change: "List the directory once and look there, and keep its names. Put the directory that has most of the \
                  files first in the search path (`PATH`, `LD_LIBRARY_PATH`, `PYTHONPATH`, include \
                  directories), and leave out those that have none. Remember which names were \
                  missing. Take the type of a file from the listing: `d_type` of `readdir`, \
@@ -61,17 +62,25 @@ pub(super) static CAUSE: Cause = Cause {
                with the closing of what was opened. The low end takes as many as a sample of the \
                calls shows. The high end takes all but one for each path in that sample, since an \
                earlier call need not be in it; or all questions, if the files were listed with \
-               their names and kinds.",
+               their names and kinds. Listings again: all but the first of each directory, as with \
+               paths, with the opening and closing of the directory.",
         assumes: "Missing names: the program need not find out each time that these files are \
                   missing. A listing: names and types are enough. Paths again: the files do not \
                   change, or the program is told when they do.",
     },
     explains: &[],
-    signs: &[Sign {
-        by: By::Calls(LOOKUPS, MAKING),
-        although: false,
-        change: "ask once and keep the answer; search fewer places",
-    }],
+    signs: &[
+        Sign {
+            by: By::Calls(LOOKUPS, MAKING),
+            although: false,
+            change: "ask once and keep the answer; search fewer places",
+        },
+        Sign {
+            by: By::Calls(LISTS, &[]),
+            although: false,
+            change: "list each directory once and keep its names",
+        },
+    ],
     probe: None,
     check,
 };
@@ -111,6 +120,7 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     // Who asks again for what was listed is told both with one finding.
     let place = again.as_ref().map(|again| again.place);
     let listing = listing(evidence).filter(|listing| Some(listing.place) != place);
+    let listed_again = if again.is_none() { listed_again(evidence) } else { None };
     let why_not = if missed < FAILED_MIN {
         let what = say!("of ", hedge_rows, Count(all, "lookup".into()), " found nothing");
         RuledOut::below(Number(missed), what, Number(FAILED_MIN))
@@ -121,15 +131,14 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         let what = say!("by calls that mostly find nothing");
         RuledOut::below(Count(failed, "lookup".into()), what, Number(FAILED_MIN))
     };
-    Outcome::of(missing.into_iter().chain(listing).chain(again), why_not)
+    Outcome::of(missing.into_iter().chain(listing).chain(again).chain(listed_again), why_not)
 }
 
 /// Questions that are answered for a path that was asked for before, of calls that mostly find
 /// something.
 fn again(evidence: &Evidence<'_>, failing: &[(usize, &CallRow)]) -> Option<Finding> {
-    // A directory that is listed again may have other entries. Each listing ends with nothing.
-    let lists = evidence.calls_named(LISTS);
-    let lists: u64 = lists.iter().filter_map(|(_, row)| Some(row.results.value()?.zeros)).sum();
+    // These are another sign.
+    let lists = listings(evidence);
     let but_lists = |row: &CallRow, calls: u64| match &*row.name.name {
         name if OPENS.contains(&name) => calls.saturating_sub(lists),
         _ => calls,
@@ -233,6 +242,74 @@ fn again(evidence: &Evidence<'_>, failing: &[(usize, &CallRow)]) -> Option<Findi
             Name(most.name.name.to_string()),
             " … shows the paths that are asked for again"
         )],
+        explains: Vec::new(),
+        belief: None,
+    })
+}
+
+/// How many times a directory was listed: each listing ends with nothing.
+fn listings(evidence: &Evidence<'_>) -> u64 {
+    evidence.calls_named(LISTS).iter().filter_map(|(_, row)| Some(row.results.value()?.zeros)).sum()
+}
+
+/// Directories that are listed again and again.
+fn listed_again(evidence: &Evidence<'_>) -> Option<Finding> {
+    let lists = listings(evidence);
+    let opens = evidence.calls_named(OPENS);
+    let sum = |of: &dyn Fn(&CallRow) -> u64| -> u64 { opens.iter().map(|(_, row)| of(row)).sum() };
+    // Other files than directories may have been opened again: at least the rest were directories.
+    let others = sum(&|row| row.calls.saturating_sub(row.errors)).saturating_sub(lists);
+    let again = sum(&asked_again).saturating_sub(others).min(lists);
+    let again_max = sum(&asked_again_max).min(lists).max(again);
+    if again < FAILED_MIN || again < lists - lists / TIMES_MIN {
+        return None;
+    }
+    // A tree that is listed a second time has each directory a few times.
+    let paths = opens.iter().filter_map(|(_, row)| row.results.value()?.paths.as_ref());
+    let dirs = paths.flat_map(|paths| &paths.most).filter(|path| path.again <= lists);
+    let dir = dirs.max_by_key(|path| path.again).filter(|path| path.again >= FAILED_MIN)?;
+    let rows = evidence.calls_named(LISTS);
+    let (place, most) = rows.iter().copied().max_by_key(|(_, row)| row.total_ns)?;
+    let of_lists = |row: &CallRow, lists_of: u64| {
+        (u128::from(row.calls) * u128::from(lists_of) / u128::from(lists.max(1))) as u64
+    };
+    let with_each = || opens.iter().copied().chain(evidence.calls_named(&["close"]));
+    let listing = rows
+        .iter()
+        .map(|(_, row)| RemovedCalls::between(row, of_lists(row, again), of_lists(row, again_max)));
+    let opening = with_each().map(|(_, row)| RemovedCalls::between(row, again, again_max));
+    let gone: Vec<_> = listing.chain(opening).collect();
+    let names: Vec<_> = gone.iter().map(|gone| &gone.row.name).collect();
+    let part = part_of_all(&gone);
+    let listings: Vec<_> = rows.iter().map(|(_, row)| &row.name).collect();
+    Some(Finding {
+        cause: CAUSE.name.clone(),
+        place: RowRef::Call(place),
+        what: say!(Name(most.name.to_string()))
+            .and(evidence.caller(&listings))
+            .and(say!(" lists a directory again ", hedge_again(most), Count(again, "time".into())))
+            .and(say!(", most often ", Name(dir.path.clone())))
+            .and(say!(
+                "; listing takes ",
+                hedge_time(most),
+                Time(rows.iter().map(|(_, row)| row.total_ns).sum())
+            )),
+        change: say!("list each directory once and keep the names, or ask for the one file (stat)"),
+        share_ns: evidence.has(&names),
+        saving: evidence.saving(
+            &Removal::Parts(evidence.without(&gone, Kind::Cpu)),
+            part,
+            SavingBasis::Counted,
+        ),
+        evidence: vec![say!(
+            "at least ",
+            Number(again),
+            " of ",
+            Count(lists, "listing".into()),
+            " are of a directory that was listed before"
+        )],
+        assumes: vec![say!("the directories do not change, or the program is told when they do")],
+        verify: vec![say!("strace -f -y -e trace=getdents64 … shows the directories that are listed")],
         explains: Vec::new(),
         belief: None,
     })
@@ -377,7 +454,7 @@ mod tests {
     use crate::judge::file_samples::{call, moving};
     use crate::judge::samples::{found, judged, run, saves, sites};
     use model::prediction::Site;
-    use model::syscall_rows::{Estimate, PathsRow};
+    use model::syscall_rows::{Estimate, PathsRow, ResultsRow};
     use model::{Diagnosis, State};
 
     const MS: Ns = 1_000_000;
@@ -388,6 +465,28 @@ mod tests {
         run.tables.syscalls =
             Seen::Value(vec![call("newfstatat", calls, errors, 100 * MS), call("getpid", calls, 0, MS)]);
         judged(&run, &sites(&run, &[(Site::Call("newfstatat".into()), [100 * MS; 3])]))
+    }
+
+    /// 400 listings with two calls each; so many of the 450 files that are opened were opened before.
+    #[test]
+    fn directories_that_are_listed_again_go_but_for_once() {
+        let of = |again: u64, most: u64| {
+            let mut run = run(&[(State::User, 60 * MS), (State::Kernel, 140 * MS)]);
+            let dir = PathRow { path: "names".into(), pid: 100, again: most, again_failed: 0 };
+            let paths = PathsRow { sample: 450, again, again_failed: 0, most: vec![dir] };
+            let results = |zeros, paths| Seen::Value(ResultsRow { zeros, paths, ..ResultsRow::default() });
+            let lists = CallRow { results: results(400, None), ..call("getdents64", 800, 0, 80 * MS) };
+            let opens = CallRow { results: results(0, Some(paths)), ..call("openat", 450, 0, 10 * MS) };
+            run.tables.syscalls = Seen::Value(vec![lists, opens]);
+            judged(&run, &sites(&run, &[(Site::Call("getdents64".into()), [80 * MS; 3])]))
+        };
+        let diagnosis = of(449, 398);
+        let finding = found(&diagnosis, "metadata-calls").expect("it is there");
+        assert_eq!(finding.place, RowRef::Call(0));
+        let again = Count(399, "time".into());
+        assert!(finding.what.0.contains(&again), "{:?}", finding.what);
+        assert!(found(&of(349, 299), "metadata-calls").is_none(), "299 may be of directories");
+        assert!(found(&of(449, 99), "metadata-calls").is_none(), "a tree is listed some times");
     }
 
     #[test]
