@@ -49,6 +49,9 @@ use worker::{Carried, Delivery, Worker, Workers};
 
 /// Connections that are followed at a time.
 const CONNECTIONS: usize = 65_536;
+/// So often all of them are looked at for those that have ended, where there is no room: that takes
+/// about a millisecond.
+const SWEEP_NS: Ns = 100_000_000;
 
 /// Stacks that are remembered of each thread.
 const STACKS: usize = 8;
@@ -79,6 +82,8 @@ pub(super) struct Requests {
     workers: Workers,
     tasks: Tasks,
     connections: FxHashMap<SocketEnds, Connection>,
+    /// When those that have ended were last looked for.
+    swept: Ns,
     open: FxHashMap<RequestId, Request>,
     next: RequestId,
     done: Distribution,
@@ -465,11 +470,8 @@ impl Requests {
             return;
         }
         known.into_iter().for_each(|known| self.finishes(known));
-        if self.connections.len() >= CONNECTIONS && !seen {
-            self.forgets_local();
-            if self.connections.len() >= CONNECTIONS {
-                return;
-            }
+        if !seen && !self.has_room(at) {
+            return;
         }
         self.next += 1;
         let request = self.next;
@@ -628,7 +630,7 @@ impl Requests {
 
     /// A thread sent something to a peer: for what it works for.
     fn asks(&mut self, slot: Slot, ends: SocketEnds, at: Ns) {
-        let has_room = self.connections.len() < CONNECTIONS || self.connections.contains_key(&ends);
+        let has_room = self.connections.contains_key(&ends) || self.has_room(at);
         // Who receives may be heard of before who sends.
         if let Some(Connection::Served(Some(request))) = self.connections.get(&ends.reversed())
             && let Some(of) = self.open.get_mut(request)
@@ -703,6 +705,16 @@ impl Requests {
             }
             None => done.lost += 1,
         }
+    }
+
+    /// Whether one more connection can be known.
+    fn has_room(&mut self, at: Ns) -> bool {
+        let is_full = |connections: &FxHashMap<_, _>| connections.len() >= CONNECTIONS;
+        if is_full(&self.connections) && at >= self.swept + SWEEP_NS {
+            self.swept = at;
+            self.forgets_local();
+        }
+        !is_full(&self.connections)
     }
 
     /// That a local connection ends is heard only where its client ends it: those that were
