@@ -8,7 +8,7 @@ use crate::paint::{Ink, Line};
 use crate::table::{Table, figure, text};
 use crate::units::{count, counted, duration, duration_range, share_of_one, three_digits};
 use model::requests::{
-    Deadline, KindPart, RequestFinding, RequestPart, RequestTime, Requests, SlowOrTypical, Unit,
+    Deadline, HeldBy, KindPart, RequestFinding, RequestPart, RequestTime, Requests, SlowOrTypical, Unit,
 };
 use model::wait::{WaitCall, WaitTarget};
 use model::{Ns, Reason, Run, Seen, State};
@@ -21,6 +21,8 @@ const SERIAL: &str = "serial-requests";
 const FINDINGS: usize = 2;
 /// The part of a typical call (1 in N) from which it is told that it is dwell's own.
 const FOLLOWING: Ns = 20;
+/// From this width on a sentence names the holder of a lock, which the table has too.
+const WIDE: u16 = 100;
 /// The part of a wait (1 in N) from which it is told what those did who ended it; and of a part,
 /// that others wait meanwhile.
 const HELD_WORTH: Ns = 5;
@@ -63,7 +65,7 @@ pub(super) fn table(run: &Run, look: Look, rows: usize) -> Vec<Line> {
             (Ink::Plain, more(part, look)),
             (Ink::Plain, duration(part.without.p99_ns)),
         ]);
-        for held in part.held.iter().filter(|held| held.slow_ns.saturating_mul(HELD_WORTH) >= part.slow_ns) {
+        for held in held(part) {
             table.row(vec![
                 (
                     Ink::Dim,
@@ -202,7 +204,14 @@ fn finding(found: &RequestFinding, all: &Requests, look: Look) -> Vec<Line> {
         }
         _ => String::new(),
     };
-    let line = Line::new(look).add(Ink::Bold, &format!("{who} {}{in_turn}{others}", does(part, &more)));
+    let holder = match found.of {
+        SlowOrTypical::Slow if part.at == RequestTime::Thread(State::Lock) && look.width >= WIDE => {
+            holder(part)
+        }
+        _ => String::new(),
+    };
+    let line =
+        Line::new(look).add(Ink::Bold, &format!("{who} {}{holder}{in_turn}{others}", does(part, &more)));
     let without = match then_ns < now_ns {
         true => format!(": {name} about {} without it, not {}", duration(then_ns), duration(now_ns)),
         false => format!(": {name} is the same without it alone"),
@@ -213,6 +222,21 @@ fn finding(found: &RequestFinding, all: &Requests, look: Look) -> Vec<Line> {
         None => line,
     };
     line.wrap(2)
+}
+
+/// What those did who ended such waits, where that is a part of them worth telling.
+fn held(part: &RequestPart) -> impl Iterator<Item = &HeldBy> {
+    part.held.iter().filter(|held| held.slow_ns.saturating_mul(HELD_WORTH) >= part.slow_ns)
+}
+
+/// `, whose holder is at main.go:17 main.reserve (timer)`.
+fn holder(part: &RequestPart) -> String {
+    let Some((held, place)) = held(part).find_map(|held| Some((held, held.place.value()?))) else {
+        return String::new();
+    };
+    let of = reason(&held.call, &held.on, held.at, false);
+    let of = if of.is_empty() { String::new() } else { format!(" ({of})") };
+    format!(", whose holder is at {}{of}", words::located(place))
 }
 
 /// What requests do at a part, for so long: a predicate.

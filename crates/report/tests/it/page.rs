@@ -452,5 +452,6 @@ fn what_requests_wait_for_others_that_are_at_a_part_is_told_with_it() {
     assert!(sentence(&run).is_some_and(|told| !told.contains("others")));
     run.tables.requests.value_mut().expect("it has some").parts[0].awaited_slow_ns = 6_000_000;
     let told = sentence(&run).expect("a finding");
-    assert!(told.contains("api.py:26 price takes, and wait 6.00 ms more for others that do: p99"), "{told}");
+    let holder = "api.py:26 price takes, whose holder is at api.py:20 ask (recvfrom, timer)";
+    assert!(told.contains(&format!("{holder}, and wait 6.00 ms more for others that do: p99")), "{told}");
 }
