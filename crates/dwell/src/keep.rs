@@ -182,7 +182,11 @@ mod tests {
             Ok(())
         });
         assert!(late.is_err() && !keeper.is_read());
-        keeper.offered.push(NewResult { verb: "run".to_owned(), json: b"{}".to_vec(), ..NewResult::default() });
+        keeper.offered.push(NewResult {
+            verb: "run".to_owned(),
+            json: b"{}".to_vec(),
+            ..NewResult::default()
+        });
         keeper.write();
         let keeper = ResultStore::new(&StoreArgs { store: Some(file), ..StoreArgs::default() });
         let soon = Instant::now() + READING;

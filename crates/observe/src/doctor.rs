@@ -140,7 +140,8 @@ fn bpf() -> Vec<Attempt> {
 /// What perf events have of a user's own programs where BPF is refused.
 fn by_perf_events(bpf: &mut [Attempt], perf: &[Attempt]) {
     let works = |one: &Attempt| one.ability == Ability::PerfEvents && one.works == Extent::Full;
-    if bpf.iter().any(|one| one.ability == Ability::Bpf && one.works == Extent::None) && perf.iter().any(works)
+    if bpf.iter().any(|one| one.ability == Ability::Bpf && one.works == Extent::None)
+        && perf.iter().any(works)
     {
         for one in bpf {
             let why = match one.ability {

@@ -145,7 +145,8 @@ pub fn pairs(runs: &[(&LabRun, Lesson)]) -> String {
 
 /// Pairs of runs beside each other.
 pub fn run_diffs(diffs: &[&RunComparison]) -> String {
-    let commands: Vec<_> = diffs.iter().map(|diff| [&diff.a, &diff.b].map(|of| of.command.join(" "))).collect();
+    let commands: Vec<_> =
+        diffs.iter().map(|diff| [&diff.a, &diff.b].map(|of| of.command.join(" "))).collect();
     let title = sides("diff", commands.iter().map(|[a, b]| [&**a, &**b]));
     all("diff", &title, diffs, sections::of_runs)
 }
@@ -162,7 +163,8 @@ pub fn ladder_diffs(diffs: &[&LadderComparison]) -> String {
 
 /// Pairs of measurements of latency.
 pub fn wake_diffs(diffs: &[&WakeComparison]) -> String {
-    let title = sides("diff of wake-up latency", diffs.iter().map(|diff| diff.names.each_ref().map(|name| &**name)));
+    let title =
+        sides("diff of wake-up latency", diffs.iter().map(|diff| diff.names.each_ref().map(|name| &**name)));
     all("diff", &title, diffs, sections::of_wakes)
 }
 

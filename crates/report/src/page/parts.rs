@@ -4,7 +4,8 @@
 use super::findings::{self, FindingText};
 use super::surroundings::{self, MetricRow};
 use super::{
-    account, by_size, costs, counters, coverage, explained, headline, meanwhile, places, requests, short, tables, whole,
+    account, by_size, costs, counters, coverage, explained, headline, meanwhile, places, requests, short,
+    tables, whole,
 };
 use crate::Look;
 use crate::paint::Line;

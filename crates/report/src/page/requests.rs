@@ -143,7 +143,10 @@ fn by_kind(all: &Requests, look: Look, rows: usize) -> Vec<Line> {
             (Ink::Plain, duration(kind.latency.p99_ns)),
             (Ink::Plain, count(kind.slow)),
             (Ink::Plain, share_of_one(time / total_ns.max(1.0))),
-            (most.map_or(Ink::Plain, |part| ink(part.at)), most.map(|part| spent_at(part, all.unit)).unwrap_or_default()),
+            (
+                most.map_or(Ink::Plain, |part| ink(part.at)),
+                most.map(|part| spent_at(part, all.unit)).unwrap_or_default(),
+            ),
             (Ink::Plain, most.map(|part| duration(part.mean_ns)).unwrap_or_default()),
         ]);
     }
@@ -202,7 +205,8 @@ fn finding(found: &RequestFinding, all: &Requests, look: Look) -> Vec<Line> {
         }
         _ => String::new(),
     };
-    let line = Line::new(look).add(Ink::Bold, &format!("{who} {}{in_turn}{others}", does(part, &more, all.unit.another())));
+    let line = Line::new(look)
+        .add(Ink::Bold, &format!("{who} {}{in_turn}{others}", does(part, &more, all.unit.another())));
     let without = match then_ns < now_ns {
         true => format!(": {name} about {} without it, not {}", duration(then_ns), duration(now_ns)),
         false => format!(": {name} is the same without it alone"),

@@ -294,7 +294,8 @@ fn a_page_begins_with_the_requests_and_says_what_makes_it_doubtful() {
 
 #[test]
 fn titles_say_of_what_a_page_is() {
-    let title = |page: &str| page.split("<title>").nth(1).unwrap().split("</title>").next().unwrap().to_owned();
+    let title =
+        |page: &str| page.split("<title>").nth(1).unwrap().split("</title>").next().unwrap().to_owned();
     for (name, page) in pages() {
         let general = ["wake-up latency", "latency ladder", "two runs", "stress load", "a pair of the lab"];
         assert!(!general.contains(&title(&page).trim_end_matches(" - dwell")), "{name}");
