@@ -39,7 +39,9 @@ pub fn ladder(measured: &LadderMeasurements) -> Ladder {
         took_ns: measured.took_ns,
         asked: measured.asked.clone(),
         limits: limits::of_all(measured, &rungs),
-        rungs_disturbed: measured.rungs.iter().filter(|one| limits::is_disturbed(one)).count() as u32,
+        rungs_disturbed: (measured.rungs.iter().zip(&rungs))
+            .filter(|(one, rung)| rung.samples > 0 && limits::is_disturbed(one))
+            .count() as u32,
         rungs,
         curve: measured.curve.as_ref().map(|sizes| curve(sizes, measured)),
     };
@@ -149,6 +151,8 @@ mod tests {
             let conditions = limits::tests::undisturbed();
             all.rungs.push(MeasuredRung { about, outcome: Err(outcome), conditions });
         }
+        all.rungs.iter_mut().for_each(|one| one.conditions.waited_ns = Seen::Value(1));
+        assert_eq!(ladder(&all).rungs_disturbed, 0, "nothing was measured that could be disturbed");
         let rungs = ladder(&all).rungs;
         assert_eq!((&rungs[0].ns, &rungs[0].limits[..]), (&Seen::Absent, &["one node".to_owned()][..]));
         assert_eq!(rungs[1].ns, Seen::unseen("no memory"));

@@ -461,6 +461,11 @@ pub(crate) struct DiffArgs {
     #[command(flatten)]
     pub(crate) forms: FormArgs<LadderDiffResult>,
 
+    /// Write the page to FILE, as text or in the form that its name ends in (`.html`, `.json`,
+    /// `.svg`); `-`: standard output
+    #[arg(id = "page_to", short = 'o', long = "output", value_name = "FILE")]
+    pub(crate) page_to: Option<OutputPath>,
+
     /// Print no page (write files only)
     #[arg(short, long)]
     pub(crate) quiet: bool,

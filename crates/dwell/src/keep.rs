@@ -1,12 +1,12 @@
 //! Keeping results in the store: each verb offers what it found, and it is written when the page is
-//! out and the exit status known. Whatever becomes of that costs one line, and no more than two
-//! seconds.
+//! out and the exit status known. Whatever becomes of that costs one line, and no more than ten
+//! seconds: those of a disk that does not answer, or of many that write at once.
 
 mod store_path;
 
 use crate::cli::StoreArgs;
 use crate::out::{Kind, LadderResult};
-use crate::{ladder_file, output};
+use crate::{exit, ladder_file, output};
 use anyhow::anyhow;
 use model::Ladder;
 use std::cell::Cell;
@@ -17,8 +17,10 @@ use store::results::{NewResult, Put, Removed, Size};
 pub(crate) use store_path::StorePath;
 use store_path::{Choice, VARIABLE};
 
-/// How long a store may take.
-const WITHIN: Duration = Duration::from_secs(2);
+/// How long a store may take to be read, which a page waits for.
+pub(crate) const READING: Duration = Duration::from_secs(2);
+/// The same to keep a result. Where sixty write at once on two CPUs, the last wait three seconds.
+const WRITING: Duration = Duration::from_secs(10);
 /// Of that, for what comes after waiting for other writers.
 const AFTER: Duration = Duration::from_millis(300);
 
@@ -28,7 +30,7 @@ pub(crate) struct ResultStore {
     choice: Choice,
     /// Where the IDs go, a line each.
     id_to: Option<PathBuf>,
-    /// It did not answer: it is not asked again.
+    /// It did not answer: it is not read again. A result is offered to it all the same.
     gone: Cell<bool>,
     offered: Vec<NewResult>,
     /// Kept in a file where the store cannot be used.
@@ -43,14 +45,14 @@ impl ResultStore {
         Self { choice, id_to, gone: Cell::new(false), offered: Vec::new(), ladder: None }
     }
 
-    /// Whether results are kept, as far as that is known.
-    pub(crate) fn is_on(&self) -> bool {
+    /// Whether there are results to be read, as far as that is known.
+    pub(crate) fn is_read(&self) -> bool {
         self.choice != Choice::Off && !self.gone.get()
     }
 
     /// A result that is to be kept, and the file of its recording.
     pub(crate) fn offer(&mut self, result: &impl Kind, recording: Option<&Path>) {
-        if self.is_on() {
+        if self.choice != Choice::Off {
             let recording = recording.map(Path::to_owned);
             self.offered.extend(result.row().map(|row| NewResult { recording, ..row }));
         }
@@ -58,7 +60,7 @@ impl ResultStore {
 
     /// A whole ladder: that of this host from now on.
     pub(crate) fn offer_ladder(&mut self, result: &LadderResult) {
-        if self.is_on() {
+        if self.choice != Choice::Off {
             self.offer(result, None);
             self.ladder = Some(result.ladder.clone());
         } else {
@@ -72,7 +74,8 @@ impl ResultStore {
         if offered.is_empty() {
             return;
         }
-        let written = self.in_time(move |place, until| {
+        self.gone.set(false);
+        let written = self.in_time(WRITING, move |place, until| {
             let mut store = place.open(until - AFTER)?;
             let puts: Result<Vec<Put>, _> = offered.iter().map(|result| store.put(result)).collect();
             Ok(puts?)
@@ -85,7 +88,7 @@ impl ResultStore {
                 let _ = self.id_to.map(|path| output::Target::open(&path).and_then(|target| target.put(ids)));
             }
             Err(error) => {
-                let why = format!("{error:#}").replace("\ntry: ", "; try: ");
+                let why = exit::told(&error).replace("\ntry: ", "; try: ");
                 // What takes too long goes on meanwhile, and may end well.
                 let is = if self.gone.get() { "may not be" } else { "is not" };
                 output::complain(&output::clean_lines(&format!("the result {is} kept: {why}")));
@@ -101,21 +104,22 @@ impl ResultStore {
     /// What it says, or that it takes too long.
     pub(crate) fn in_time<T: Send + 'static>(
         &self,
+        within: Duration,
         what: impl FnOnce(&StorePath, Instant) -> anyhow::Result<T> + Send + 'static,
     ) -> anyhow::Result<T> {
         let (sender, receiver) = mpsc::channel();
         let choice = self.choice.clone();
-        let until = Instant::now() + WITHIN;
+        let until = Instant::now() + within;
         let thread = std::thread::Builder::new().name("dwell-store".into());
         // Nobody waits for what comes too late.
         thread.spawn(move || {
             let _ = sender.send(store_path::with(&choice, |place| what(place, until)));
         })?;
-        receiver.recv_timeout(WITHIN).unwrap_or_else(|_| {
+        receiver.recv_timeout(within).unwrap_or_else(|_| {
             self.gone.set(true);
             Err(anyhow!(
                 "the store did not answer within {} s\ntry: dwell list shows what is kept",
-                WITHIN.as_secs()
+                within.as_secs()
             ))
         })
     }
@@ -160,5 +164,33 @@ fn said(put: &Put) {
     }
     if let Some(error) = &put.without_recording {
         output::complain(&format!("the result is kept without its recording: {error}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::StoreArgs;
+
+    #[test]
+    fn a_result_is_kept_also_where_the_store_could_not_be_read_in_time() {
+        let top = tempfile::tempdir().unwrap();
+        let file = top.path().join("results.sqlite");
+        let mut keeper = ResultStore::new(&StoreArgs { store: Some(file.clone()), ..StoreArgs::default() });
+        let late = keeper.in_time(Duration::ZERO, |_, _| {
+            std::thread::sleep(Duration::from_millis(50));
+            Ok(())
+        });
+        assert!(late.is_err() && !keeper.is_read());
+        keeper.offered.push(NewResult {
+            verb: "run".to_owned(),
+            json: b"{}".to_vec(),
+            ..NewResult::default()
+        });
+        keeper.write();
+        let keeper = ResultStore::new(&StoreArgs { store: Some(file), ..StoreArgs::default() });
+        let soon = Instant::now() + READING;
+        let rows = keeper.at_length(|place| Ok(place.open(soon)?.counted()?.results)).unwrap();
+        assert_eq!(rows, 1);
     }
 }

@@ -1,7 +1,7 @@
 //! The last ladder of this host, and the costs of operations from it. It is a result of the store;
 //! where there is none, it has a file.
 
-use crate::keep::ResultStore;
+use crate::keep::{READING, ResultStore};
 use crate::ladder_file;
 use crate::out::{LADDER_FULL, LADDER_QUICK, this_machine};
 use model::{Costs, Ladder, Seen};
@@ -20,10 +20,10 @@ pub(crate) fn last(keeper: &ResultStore) -> Result<Ladder, LadderLoadError> {
 }
 
 fn in_store(keeper: &ResultStore) -> Result<Ladder, LadderLoadError> {
-    if !keeper.is_on() {
+    if !keeper.is_read() {
         return Err(LadderLoadError::None);
     }
-    let found = keeper.in_time(|place, until| {
+    let found = keeper.in_time(READING, |place, until| {
         let Some(store) = place.open_to_read(until)? else { return Ok(Vec::new()) };
         let mut found = Vec::new();
         for kind in [LADDER_FULL, LADDER_QUICK] {

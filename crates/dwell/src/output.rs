@@ -1,6 +1,7 @@
 //! Output files: opened before the program starts, there or changed only when the result is
 //! written. Standard output and standard error.
 
+use crate::progress;
 use anyhow::{Context, bail};
 use observe::LeftProgram;
 use std::fs::File;
@@ -142,7 +143,7 @@ pub(crate) fn put_to_stderr(content: impl AsRef<[u8]>) -> bool {
 
 /// Prints a warning or an error to standard error.
 pub(crate) fn complain(text: &str) {
-    to_stderr(&format!("dwell: {text}\n"));
+    to_stderr(&format!("{}dwell: {text}\n", progress::removed()));
 }
 
 /// Says that the program goes on, if it does; it was `done` up to here.

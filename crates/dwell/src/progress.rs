@@ -6,11 +6,23 @@ use model::Ns;
 use report::units;
 use std::cell::Cell;
 use std::io::{self, IsTerminal};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// The least time between updates. Each is work during the measurement: over a network, packets and
 /// their interrupts.
 const INTERVAL: Duration = Duration::from_millis(200);
+
+/// Whether a line stands on the terminal: what is printed meanwhile takes its place.
+static STANDS: AtomicBool = AtomicBool::new(false);
+
+/// What removes a line that stands on the terminal.
+pub(crate) fn removed() -> &'static str {
+    if STANDS.swap(false, Ordering::Relaxed) { REMOVE } else { "" }
+}
+
+/// To the beginning of the line, which is erased.
+const REMOVE: &str = "\r\x1b[K";
 
 /// The progress line. It is removed when it is dropped.
 pub(crate) struct ProgressLine {
@@ -21,18 +33,20 @@ pub(crate) struct ProgressLine {
 }
 
 impl ProgressLine {
-    /// A line that is shown on a terminal, unless `quiet`.
+    /// A line that is shown on a terminal that can erase it, unless `quiet`.
     pub(crate) fn new(quiet: bool) -> Self {
         // The page may go to another output, and be wider.
         let width = look(&LookArgs::default(), OutputKind::Stderr).width;
-        Self { shown: !quiet && io::stderr().is_terminal(), width, updated: Cell::new(None) }
+        let erases = std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+        Self { shown: !quiet && erases && io::stderr().is_terminal(), width, updated: Cell::new(None) }
     }
 
     /// Replaces the line, cut to the terminal: the rest of a longer one would wrap, and stay.
     pub(crate) fn put(&self, line: impl FnOnce() -> String) {
         if self.shown {
             let line: String = line().chars().take(usize::from(self.width).saturating_sub(1)).collect();
-            output::to_stderr(&format!("\r\x1b[K{line}"));
+            output::to_stderr(&format!("{REMOVE}{line}"));
+            STANDS.store(!line.is_empty(), Ordering::Relaxed);
         }
     }
 
@@ -56,7 +70,8 @@ impl ProgressLine {
 impl Drop for ProgressLine {
     fn drop(&mut self) {
         if self.shown {
-            output::to_stderr("\r\x1b[K");
+            output::to_stderr(REMOVE);
+            STANDS.store(false, Ordering::Relaxed);
         }
     }
 }
@@ -105,6 +120,13 @@ mod tests {
         assert_eq!(running(ms(2_300), None), ": 2.00 s");
         // It takes longer than was thought: nothing is known any more.
         assert_eq!(running(ms(6_000), Some(ms(5_000))), ": 6.00 s");
+    }
+
+    #[test]
+    fn what_is_printed_meanwhile_removes_the_line_once() {
+        assert_eq!(removed(), "");
+        STANDS.store(true, Ordering::Relaxed);
+        assert_eq!([removed(), removed()], [REMOVE, ""]);
     }
 
     #[test]

@@ -182,6 +182,16 @@ impl Unit {
             Unit::Operation => "operation",
         }
     }
+
+    /// What the thread of one is at meanwhile.
+    pub fn another(self) -> &'static str {
+        match self {
+            Unit::Request => "another request",
+            Unit::Cycle => "another cycle",
+            Unit::Call => "another call",
+            Unit::Operation => "another operation",
+        }
+    }
 }
 
 /// Which units are followed, as a recording has it.

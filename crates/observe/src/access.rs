@@ -100,7 +100,7 @@ fn more_of(container: Option<Container>, binary: &str) -> String {
         return container.remedy(TRACING, binary);
     }
     let once = setcap(binary, perf_event::paranoid());
-    format!("sudo {binary} attach …, sudo {binary} run --user \"$USER\" …, or once: {once}")
+    format!("sudo {binary} run --user \"$USER\" …, sudo {binary} attach …, or once: {once}")
 }
 
 /// The same for `dwell wake`, which starts no program of the user's.

@@ -65,7 +65,9 @@ fn is_mounted(debugfs: &Path) -> bool {
 pub fn attempts() -> Vec<Attempt> {
     let _more_files = access::MoreFiles::allow();
     let mut done = bpf();
-    done.extend(perf());
+    let perf = perf();
+    by_perf_events(&mut done, &perf);
+    done.extend(perf);
     done.push(others(access::looking_at(1), access::pid_namespace()));
     done.push(one(Ability::Pressure, pressure(host::here())));
     done.push(one(Ability::Cgroup, cgroup()));
@@ -131,6 +133,23 @@ fn bpf() -> Vec<Attempt> {
         Ok(BpfTrial { sources }) => {
             let part = |(ability, name)| part_of(ability, name, &sources);
             std::iter::once(one(Ability::Bpf, Ok(()))).chain(parts.into_iter().map(part)).collect()
+        }
+    }
+}
+
+/// What perf events have of a user's own programs where BPF is refused.
+fn by_perf_events(bpf: &mut [Attempt], perf: &[Attempt]) {
+    let works = |one: &Attempt| one.ability == Ability::PerfEvents && one.works == Extent::Full;
+    if bpf.iter().any(|one| one.ability == Ability::Bpf && one.works == Extent::None)
+        && perf.iter().any(works)
+    {
+        for one in bpf {
+            let why = match one.ability {
+                Ability::BpfClock => "without BPF perf events sample code, and no page faults",
+                Ability::Mappings => "without BPF perf events have them, of this user's programs",
+                _ => continue,
+            };
+            (one.works, one.why) = (Extent::Partial, why.to_owned());
         }
     }
 }
@@ -312,6 +331,20 @@ mod tests {
         assert!(huge(small(), none.path()).remedy.starts_with("a kernel with CONFIG_TRANSPARENT"));
         assert!(huge(small(), nowhere).remedy.is_empty() && huge(Ok(()), none.path()).why.is_empty());
         assert!(!is_mounted(nowhere) && is_mounted(Path::new("/proc")));
+    }
+
+    #[test]
+    fn functions_are_there_by_perf_events_where_bpf_is_refused() {
+        let tried = |perf: Result<(), String>| {
+            let denied = || Err("it needs BPF".to_owned());
+            let mut bpf = [Ability::Bpf, Ability::BpfClock, Ability::Mappings, Ability::Disks]
+                .map(|ability| one(ability, denied()));
+            by_perf_events(&mut bpf, &[one(Ability::PerfEvents, perf)]);
+            bpf.map(|one| one.works)
+        };
+        use Extent::{None, Partial};
+        assert_eq!(tried(Ok(())), [None, Partial, Partial, None]);
+        assert_eq!(tried(Err("no".to_owned())), [None; 4]);
     }
 
     #[test]

@@ -18,5 +18,7 @@ pub use lab::terminal as labs;
 pub use ladder::terminal as ladders;
 pub use runs::terminal as runs;
 pub use sittings::terminal as sittings;
-pub use wake::{one as other_latency, png as wakes_png, svg as wakes_svg, terminal as wakes};
+pub use wake::{
+    one as other_latency, png as wakes_png, screen as wakes_screen, svg as wakes_svg, terminal as wakes,
+};
 pub use why::predictions;

@@ -59,7 +59,9 @@ pub(crate) fn parts(doctor: &Doctor, look: Look, all: bool) -> Vec<Vec<Line>> {
     let user = if doctor.uid == 0 { "root".to_owned() } else { format!("user {}", doctor.uid) };
     let sees = match doctor.tier {
         Tier::Bpf => "trace every switch, wake-up and system call (BPF)",
-        Tier::Perf => "have exact times on and off a CPU (perf events), and reasons from snapshots of /proc",
+        Tier::Perf => {
+            "have exact times on and off a CPU and functions (perf events), reasons from snapshots of /proc"
+        }
         Tier::Proc => "have snapshots of /proc, each part with an interval",
     };
     let head = Line::new(look)

@@ -51,6 +51,19 @@ pub fn runs(runs: &[&RunResult]) -> String {
     })
 }
 
+/// `wake-up latency: imx8, board-2`: of which hosts, or of what, each once.
+fn titled<'a>(what: &str, of: impl Iterator<Item = &'a str>) -> String {
+    let mut names: Vec<String> = of.map(|name| crate::clean(name, true)).collect();
+    names.dedup();
+    crate::clean::fit(&format!("{what}: {}", names.join(", ")), 120, true)
+}
+
+/// The two sides of comparisons.
+fn sides<'a>(what: &str, of: impl Iterator<Item = [&'a str; 2]>) -> String {
+    let sides: Vec<String> = of.map(|[a, b]| format!("{a} and {b}")).collect();
+    titled(what, sides.iter().map(String::as_str))
+}
+
 /// A page of results of one kind.
 fn all<T: Serialize>(
     kind: &'static str,
@@ -75,19 +88,21 @@ pub fn comparisons(comparisons: &[&Comparison]) -> String {
 
 /// Measurements of wake-up latency, side by side.
 pub fn wakes(wakes: &[&Wakeups]) -> String {
-    all("wake", "wake-up latency", wakes, wake::article)
+    let title = titled("wake-up latency", wakes.iter().map(|one| &*one.host.name));
+    all("wake", &title, wakes, wake::article)
 }
 
 /// Sheets of wake-ups, side by side.
 pub fn sheets(sheets: &[&Sheet]) -> String {
-    all("sheet", "wake-up latency", sheets, sections::of_sheet)
+    let title = titled("wake-up latency", sheets.iter().map(|one| &*one.name));
+    all("sheet", &title, sheets, sections::of_sheet)
 }
 
 /// Ladders, side by side, each with its own references.
 pub fn ladders(ladders: &[(&Ladder, &Vec<Reference>)]) -> String {
     page(&Document {
         kind: "ladder",
-        title: "latency ladder - dwell".to_owned(),
+        title: titled("latency ladder", ladders.iter().map(|(of, _)| &*of.host.name)) + " - dwell",
         articles: ladders
             .iter()
             .enumerate()
@@ -104,19 +119,21 @@ pub fn scores(scores: &[&LabScore]) -> String {
 
 /// Loads, side by side.
 pub fn loads(loads: &[&LoadRun]) -> String {
-    all("load", "stress load", loads, sections::of_load)
+    let title = titled("stress load", loads.iter().map(|one| &*one.host.name));
+    all("load", &title, loads, sections::of_load)
 }
 
 /// What works on hosts, side by side.
 pub fn doctors(doctors: &[&Doctor]) -> String {
-    all("doctor", "what dwell can observe", doctors, sections::of_doctor)
+    let title = titled("what dwell can observe", doctors.iter().map(|one| &*one.host.name));
+    all("doctor", &title, doctors, sections::of_doctor)
 }
 
 /// Pairs of the lab with what there is to learn from each, side by side.
 pub fn pairs(runs: &[(&LabRun, Lesson)]) -> String {
     page(&Document {
         kind: "lab",
-        title: "a pair of the lab - dwell".to_owned(),
+        title: titled("lab", runs.iter().map(|(run, _)| &*run.pair.name)) + " - dwell",
         articles: runs
             .iter()
             .enumerate()
@@ -128,7 +145,10 @@ pub fn pairs(runs: &[(&LabRun, Lesson)]) -> String {
 
 /// Pairs of runs beside each other.
 pub fn run_diffs(diffs: &[&RunComparison]) -> String {
-    all("diff", "two runs", diffs, sections::of_runs)
+    let commands: Vec<_> =
+        diffs.iter().map(|diff| [&diff.a, &diff.b].map(|of| of.command.join(" "))).collect();
+    let title = sides("diff", commands.iter().map(|[a, b]| [&**a, &**b]));
+    all("diff", &title, diffs, sections::of_runs)
 }
 
 /// Comparisons of the same commands.
@@ -143,7 +163,9 @@ pub fn ladder_diffs(diffs: &[&LadderComparison]) -> String {
 
 /// Pairs of measurements of latency.
 pub fn wake_diffs(diffs: &[&WakeComparison]) -> String {
-    all("diff", "two measurements of latency", diffs, sections::of_wakes)
+    let title =
+        sides("diff of wake-up latency", diffs.iter().map(|diff| diff.names.each_ref().map(|name| &**name)));
+    all("diff", &title, diffs, sections::of_wakes)
 }
 
 /// Pairs of results of the lab.

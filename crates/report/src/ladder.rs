@@ -196,7 +196,8 @@ fn head(ladder: &Ladder, look: Look) -> Vec<Line> {
         let measured = ladder.rungs.iter().filter(|rung| rung.samples > 0).count();
         let busy = format!(
             "! a busy host: during {} of {measured} rungs others had the CPU for more than a tenth of the time",
-            ladder.rungs_disturbed
+            // Older results count those that could not be measured.
+            measured.min(ladder.rungs_disturbed as usize)
         );
         lines.extend(Line::new(look).add(Ink::Warn, &busy).wrap(GAP));
     }

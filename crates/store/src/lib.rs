@@ -44,7 +44,9 @@ const FORMAT: u32 = 1;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The system refused to write it.
-    #[error("cannot write recording {path:?}: {said}")]
+    #[error(
+        "cannot write recording {path:?}: {said}\ntry: --keep FILE on a disk with room, or --keep-limit SIZE"
+    )]
     Write {
         /// The file.
         path: PathBuf,

@@ -31,6 +31,8 @@ use values::{ignored, stream, variable};
 /// executed, 127 if it is not found.
 #[derive(Debug, Args)]
 #[command(
+    // `--output` is what commands print, as in hyperfine.
+    mut_arg("page_to", |arg| arg.long("page")),
     after_help = "Examples:\n  dwell compare './old input' './new input'\n  dwell compare --fail-if-slower 3% --json cmp.json './old' './new'\n  dwell compare -L threads 1,2,4,8 'make -B -j {threads}'\n  dwell compare -S 'sort big | uniq' 'sort -u big'\n  dwell compare -p 'git clean -fdx' 'make' 'ninja'\n  dwell compare --rev main --rev . --build 'cargo build --release' 'target/release/prog input'\n  dwell compare --metric 'fps: ([0-9.]+)' './old' './new'\n  dwell compare --pairs 30 --no-why --hyperfine times.json './old' './new'"
 )]
 pub(crate) struct CompareArgs {
@@ -170,7 +172,8 @@ pub(crate) struct CommandArgs {
     #[arg(long, value_name = "WHERE", default_value = "null", value_parser = stream)]
     pub(crate) input: StreamArg,
 
-    /// Output of commands: `null`, `pipe` (read and thrown away), `inherit`, or a file
+    /// Output of commands: `null`, `pipe` (read and thrown away), `inherit`, or a file. The page goes
+    /// to the file of -o
     #[arg(long, value_name = "WHERE", default_value = "null", conflicts_with = "show_output", value_parser = stream)]
     pub(crate) output: StreamArg,
 
@@ -197,6 +200,7 @@ pub(crate) struct RevisionArgs {
 mod tests {
     use super::*;
     use crate::cli::{Cli, Verb};
+    use crate::out::OutputPath;
     use clap::{CommandFactory, Parser};
 
     fn parsed(line: &[&str]) -> CompareArgs {
@@ -208,6 +212,14 @@ mod tests {
 
     fn refused(line: &[&str]) -> String {
         Cli::try_parse_from([&["dwell", "compare"], line].concat()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn the_page_goes_to_a_file_by_o_and_what_commands_print_by_output() {
+        let args = parsed(&["-o", "page.html", "--output", "out.txt", "a", "b"]);
+        assert_eq!(args.outputs.page_to, Some(OutputPath::File("page.html".into())));
+        assert_eq!(args.parts.output, StreamArg::File("out.txt".into()));
+        assert_eq!(parsed(&["--page", "-", "a", "b"]).outputs.page_to, Some(OutputPath::Stdout));
     }
 
     #[test]

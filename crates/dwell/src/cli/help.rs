@@ -34,6 +34,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "json",
             "html",
             "output",
+            "page_to",
             "quiet",
             "svg",
             "png",
@@ -184,6 +185,10 @@ fn first(whole: &str) -> String {
         // Not a part that is too short to say anything.
         text = text.find(end).filter(|at| *at >= 12).map_or(text, |at| &text[..at]);
     }
+    // Nor one that leaves a parenthesis open.
+    if text.matches('(').count() > text.matches(')').count() {
+        text = text.rfind(" (").map_or(text, |at| &text[..at]);
+    }
     text.trim_end_matches('.').to_owned()
 }
 
@@ -192,18 +197,18 @@ pub(crate) fn start(dwell: &str) -> String {
     const ROWS: &[(&str, &str)] = &[
         ("why is this program slow?", "dwell run CMD ..."),
         ("", "dwell run -- make -j2"),
-        ("where does a running program spend its time?", "sudo dwell attach nginx --for 10s"),
+        ("where does a running program's time go?", "sudo dwell attach nginx --for 10s"),
         ("", "sudo dwell attach :8080 --for 10s"),
         ("which is faster, by how much, and why?", "dwell compare './old x' './new x'"),
         ("the results so far: each is kept", "dwell list"),
-        ("the last one again, or a file of --keep or --json", "dwell show last"),
+        ("the last one again, or that of a file", "dwell show last"),
         ("the same as a page for a browser", "dwell report last -o page.html"),
         ("what changed between two of them?", "dwell diff last-1 last"),
-        ("the causes that it knows, and what to change", "dwell explain"),
+        ("causes that it knows, and what to change", "dwell explain"),
         ("programs that have them, to try it on", "dwell lab"),
-        ("what do a cache miss, a system call, an fsync cost here?", "dwell ladder"),
+        ("what do cache misses, fsync... cost here?", "dwell ladder"),
         ("do timers wake threads up in time?", "sudo dwell wake --for 1m"),
-        ("what can be observed here, and what changes the rest?", "dwell doctor"),
+        ("what can be observed here, and what not?", "dwell doctor"),
     ];
     /// From this length of a name on, what a command is for stands above it: side by side would be
     /// too wide.
@@ -279,6 +284,8 @@ mod tests {
             first("Sampling rate per CPU: `99`, `5kHz` [default: 2000 for 50 ms]"),
             "Sampling rate per CPU: `99`, `5kHz`"
         );
+        let open = "Write the list, or the trend, as JSON to FILE (`-`: standard output), and no page";
+        assert_eq!(first(open), "Write the list, or the trend, as JSON to FILE");
         let long = "Trace the kernel around all latencies of a duration or more of them, and then some more";
         assert_eq!(first(long), "Trace the kernel around all latencies of a duration or more of them");
     }
@@ -293,7 +300,7 @@ mod tests {
         assert!(text.contains("\n  sudo /home/somebody/dwell attach nginx"), "{text}");
         let text = start("dwell");
         assert!(
-            text.contains("\n  dwell run CMD ...") && text.lines().all(|line| line.len() <= 100),
+            text.contains("\n  dwell run CMD ...") && text.lines().all(|line| line.len() <= 80),
             "{text}"
         );
     }

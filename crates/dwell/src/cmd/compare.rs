@@ -79,6 +79,12 @@ pub(crate) fn compare(args: &CompareArgs, keeper: &mut ResultStore) -> anyhow::R
     drop(signals);
     let failed = outputs.write(&comparison, &args.outputs.look).complain();
     keeper.offer(&comparison, None);
+    if let StreamArg::File(path) = &args.parts.output
+        && path.metadata().is_ok_and(|found| found.is_file() && found.len() == 0)
+    {
+        let said = "is empty, as the commands printed nothing (--output); the page: -o FILE";
+        output::complain(&format!("{path:?} {said}"));
+    }
     if failed {
         return Ok(exit::DWELL_FAILED);
     }

@@ -155,6 +155,7 @@ fn ladders(args: &DiffArgs, a: LadderResult, b: LadderResult) -> anyhow::Result<
 
 fn write<R: Render>(args: &DiffArgs, result: &R) -> anyhow::Result<u8> {
     let page = if args.quiet { Page::None } else { Page::Stdout };
+    let page = args.page_to.as_ref().map_or(page, Page::To);
     let read: Vec<&Path> = [&args.a, &args.b].into_iter().chain(&args.more).map(PathBuf::as_path).collect();
     let outputs = Outputs::open(&args.forms, page, None, &read)?;
     Ok(if outputs.write(result, &args.look).complain() { exit::DWELL_FAILED } else { 0 })

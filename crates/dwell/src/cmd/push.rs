@@ -130,7 +130,9 @@ impl Place {
 
 /// The directory by a name that it has from everywhere; it is made if it is missing.
 fn directory(path: &Path) -> anyhow::Result<PathBuf> {
-    make_directories(path).with_context(|| format!("cannot make the directory {path:?}"))?;
+    make_directories(path).with_context(|| {
+        format!("cannot make the directory {path:?}\ntry: one below a directory that you may write to")
+    })?;
     let path = path.canonicalize().with_context(|| format!("cannot use the directory {path:?}"))?;
     if path.to_str().is_none() {
         bail!("the name of {path:?} is no UTF-8, so what was sent there cannot be noted\ntry: another name");

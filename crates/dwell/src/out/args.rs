@@ -17,6 +17,11 @@ pub(crate) struct OutputArgs<R: Render> {
     #[command(flatten)]
     pub(crate) forms: FormArgs<R>,
 
+    /// Write the page to FILE, as text or in the form that its name ends in (`.html`, `.json`,
+    /// `.svg`); `-`: standard output
+    #[arg(id = "page_to", short = 'o', long = "output", value_name = "FILE")]
+    pub(crate) page_to: Option<OutputPath>,
+
     /// Print no page and no progress (write files only)
     #[arg(short, long)]
     pub(crate) quiet: bool,
@@ -27,8 +32,12 @@ pub(crate) struct OutputArgs<R: Render> {
 
 impl<R: Render> OutputArgs<R> {
     /// Where the page goes.
-    pub(crate) fn page(&self) -> Page<'static> {
-        if self.quiet { Page::None } else { Page::Stdout }
+    pub(crate) fn page(&self) -> Page<'_> {
+        match &self.page_to {
+            Some(path) => Page::To(path),
+            None if self.quiet => Page::None,
+            None => Page::Stdout,
+        }
     }
 
     /// Opens the outputs. `read` are the input files: none of them may be an output.

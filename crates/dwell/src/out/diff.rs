@@ -14,8 +14,12 @@ use report::{Look, compare, html};
 
 /// A comparison that is a page, JSON and a page for a browser; `more` are its other forms.
 macro_rules! comparison {
-    ($kind:ty, $schema:expr, $page:path, $html:path $(, $more:expr)*) => {
+    ($kind:ty, $schema:expr, $page:path, $html:path $(, $more:expr)* $(; $screen:path)?) => {
         impl Render for $kind {
+            $(fn screen(&self, look: Look) -> String {
+                $screen(self, look)
+            })?
+
             fn page(&self, look: Look) -> String {
                 $page(self, look)
             }
@@ -44,7 +48,8 @@ comparison!(
     compare::wakes,
     html::wake_diffs,
     Form::svg(|diff| compare::wakes_svg(diff).into_bytes()),
-    Form::png(compare::wakes_png)
+    Form::png(compare::wakes_png);
+    compare::wakes_screen
 );
 
 /// Two ladders that were just compared. The image has B's bars with A's medians marked.

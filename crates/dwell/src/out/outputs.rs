@@ -2,6 +2,7 @@
 
 use super::path::{self, OutputPath, Paths};
 use super::render::{Form, Render};
+use crate::exit;
 use crate::look::{LookArgs, OutputKind, look};
 use crate::output::{self, Target};
 use anyhow::Context;
@@ -76,6 +77,19 @@ impl<R: Render> Outputs<R> {
             path::is_of_form(name, path)?;
             forms.push((form, Destination::open(path)?));
         }
+        // `-o page.html` is a page for a browser.
+        let form_of = |path: &OutputPath| {
+            let ending = path.path()?.extension()?.to_str()?;
+            R::FORMS.iter().find(|form| form.name == ending)
+        };
+        let (page, named) = match page {
+            Page::To(path) => match form_of(path) {
+                Some(form) => (Page::None, Some((form, Destination::open(path)?))),
+                None => (page, None),
+            },
+            page => (page, None),
+        };
+        forms.extend(named);
         forms.sort_by_key(|(form, _)| R::FORMS.iter().position(|other| other.name == form.name));
         let shown = !paths.values().any(|path| *path == OutputPath::Stdout);
         let page = match page {
@@ -141,8 +155,36 @@ impl Outcome {
     /// Prints the errors to standard error; returns whether there are any.
     pub(crate) fn complain(&self) -> bool {
         for error in &self.errors {
-            output::complain(&format!("{error:#}"));
+            output::complain(&exit::told(error));
         }
         !self.errors.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use report::Look;
+
+    struct Both;
+
+    impl Render for Both {
+        fn page(&self, _: Look) -> String {
+            "a page\n".to_owned()
+        }
+
+        const FORMS: &'static [Form<Self>] = &[Form::json(|_| b"{}".to_vec())];
+    }
+
+    #[test]
+    fn a_page_is_written_in_the_form_that_its_name_ends_in() {
+        let top = tempfile::tempdir().unwrap();
+        for (name, content) in [("x.json", "{}"), ("x.txt", "a page\n"), ("json", "a page\n")] {
+            let path = top.path().join(name);
+            let to = OutputPath::File(path.clone());
+            let outputs = Outputs::open(&Paths::new(), Page::To(&to), None, &[]).unwrap();
+            assert!(outputs.write(&Both, &LookArgs::default()).is_whole());
+            assert_eq!(std::fs::read_to_string(path).unwrap(), content, "{name}");
+        }
     }
 }

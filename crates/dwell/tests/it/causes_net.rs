@@ -124,7 +124,7 @@ fn python_threads_that_compute() {
 
 #[test]
 fn requests_one_after_the_other() {
-    let says = "at 127.0.0.1:5000 were sent one after another";
+    let says = "at 127.0.0.1:5000 were waited for one after another";
     is_found("serial-requests", says, (SERVER, "$PY turns 96 1"), (SERVER, "$PY turns 96 8"));
 }
 

@@ -62,7 +62,7 @@ fn request_parts(diff: &RunComparison, look: Look) -> Vec<Line> {
     for part in of.parts.iter().filter(worth) {
         table.row(vec![
             (Ink::Plain, part.place.value().map(words::located).unwrap_or_default()),
-            (page::ink(part.at), page::at(part.at).to_owned()),
+            (page::ink(part.at), page::at(part.at, of.unit).to_owned()),
             (Ink::Plain, page::reason(&part.call, &part.on, part.at, part.place.value().is_some())),
             (Ink::Plain, duration(part.a_ns)),
             (Ink::Plain, duration(part.b_ns)),

@@ -23,13 +23,14 @@ const ROWS: usize = 40;
 
 /// The page of a file, with a newline after each line.
 pub fn one(timings: &Timings, look: Look) -> String {
+    let several = timings.commands.len() > 1;
     let columns = vec![
         text("", NAME, 0),
         figure("median", 0),
         figure("95 %", 1),
         figure("range", 3),
         figure("runs", 2),
-        figure("by A", 1),
+        figure(if several { "of A" } else { "" }, 1),
     ];
     let mut table = Table::new(look, "commands", columns);
     let first = timings.commands.first();
@@ -49,7 +50,7 @@ pub fn one(timings: &Timings, look: Look) -> String {
         vec![tool],
         table.lines(),
         notes(&timings.commands, look),
-        paragraphs(Line::new(look), NO_VERDICT, GAP),
+        if several { paragraphs(Line::new(look), NO_VERDICT, GAP) } else { Vec::new() },
     ])
 }
 

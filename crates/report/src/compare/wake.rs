@@ -30,13 +30,23 @@ pub fn terminal(diff: &WakeComparison, look: Look) -> String {
     joined(&parts(diff, look))
 }
 
+/// The page that fits a screen: all percentiles, which have the room of the histograms.
+pub fn screen(diff: &WakeComparison, look: Look) -> String {
+    let more = if diff.cases.len() == 1 { "histograms" } else { "all" };
+    crate::fit::fit_with(&joined(&made(diff, look, false)), Some(more), look)
+}
+
 /// The parts of the page.
 pub(crate) fn parts(diff: &WakeComparison, look: Look) -> Vec<Vec<Line>> {
+    // Those of a whole sheet would be too long; a document has the picture.
+    made(diff, look, diff.cases.len() == 1 && !look.is_document())
+}
+
+fn made(diff: &WakeComparison, look: Look, with_histograms: bool) -> Vec<Vec<Line>> {
     let mut parts: Vec<Vec<Line>> = vec![top(diff, look), summary(diff, look).wrap(GAP)];
     for case in &diff.cases {
         parts.push(table(case, look));
-        // Those of a whole sheet would be too long; a document has the picture.
-        if diff.cases.len() == 1 && !look.is_document() {
+        if with_histograms {
             parts.extend(histograms(case, look));
         }
         parts.push(remarks(case, look));
@@ -99,6 +109,14 @@ fn origin(origin: &MeasurementOrigin) -> String {
     let parts = [origin.host.clone(), kernel, to_second(&origin.started_at), by];
     let known: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     known.join(", ")
+}
+
+/// `A: before.json: imx8, Linux 6.12, …`: with the file where both are of one host.
+fn named(side: &str, diff: &WakeComparison, at: usize) -> String {
+    let alike = (&diff.a.host, &diff.a.kernel) == (&diff.b.host, &diff.b.kernel);
+    let name = Some(&diff.names[at]).filter(|name| alike && !name.is_empty());
+    let name = name.map(|name| format!("{name}: ")).unwrap_or_default();
+    format!("{side}: {name}{}", origin([&diff.a, &diff.b][at]))
 }
 
 fn top(diff: &WakeComparison, look: Look) -> Vec<Line> {
@@ -276,7 +294,7 @@ fn histograms(case: &CaseDiff, look: Look) -> Vec<Vec<Line>> {
 pub(crate) fn picture(diff: &WakeComparison) -> Picture {
     let mut picture = Picture::new(PAPER);
     let mut lines = vec![summary(diff, PLAIN).render()];
-    lines.extend([format!("A: {}", origin(&diff.a)), format!("B: {}", origin(&diff.b))]);
+    lines.extend([named("A", diff, 0), named("B", diff, 1)]);
     head(&mut picture, &lines);
     for case in &diff.cases {
         if let CaseName::OfSheet(name) = &case.name {

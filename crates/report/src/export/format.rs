@@ -2,7 +2,7 @@
 
 use crate::clean::clean;
 use crate::page::requests::{at, reason};
-use model::requests::RequestSpan;
+use model::requests::{RequestSpan, Unit};
 
 /// A result in the format of another tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,9 +14,9 @@ pub struct Exported {
 }
 
 /// What a stretch of a request was spent at, and what it was for.
-pub(super) fn request_part(span: &RequestSpan) -> String {
+pub(super) fn request_part(span: &RequestSpan, unit: Unit) -> String {
     match reason(&span.call, &span.on, span.at, false) {
-        what if what.is_empty() => at(span.at).to_owned(),
-        what => clean(&format!("{}: {what}", at(span.at)), true),
+        what if what.is_empty() => at(span.at, unit).to_owned(),
+        what => clean(&format!("{}: {what}", at(span.at, unit)), true),
     }
 }

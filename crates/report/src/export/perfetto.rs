@@ -231,7 +231,7 @@ impl Writer {
             });
             for span in &slow.spans {
                 let when = (slow.began_ns + span.from_ns, span.ns);
-                self.stretch((own, span.at.name()), when, &request_part(span), |event| {
+                self.stretch((own, span.at.name()), when, &request_part(span, *unit), |event| {
                     if let Some(tid) = span.tid.value() {
                         event.message(4, &note("tid", &tid.to_string()));
                     }

@@ -5,20 +5,27 @@ use super::svg::{self, BarPart};
 use super::{blocks, escape};
 use crate::clean::clean;
 use crate::page::requests::{at, ink, reason};
-use crate::paint::{Grid, Ink};
+use crate::paint::{Grid, Ink, Line};
 use crate::units::{count, duration, duration_precise};
-use model::requests::{RequestSpan, RequestTime, Requests, SlowRequest};
+use model::requests::{RequestSpan, RequestTime, Requests, SlowRequest, Unit};
 use model::{Ns, Run, Seen};
 use std::fmt::Write;
 
 /// Requests that are drawn.
 const DRAWN: usize = 12;
 
-/// The section; nothing of a program that answered no request.
-pub(super) fn section(run: &Run) -> String {
-    let Some(all) = run.tables.requests.value().filter(|all| !all.slowest.is_empty()) else {
+/// The sections: all of them, then the slow ones; nothing of a program that answered no request.
+pub(super) fn section(run: &Run, lines: &[Line]) -> String {
+    let Some(all) = run.tables.requests.value().filter(|_| !lines.is_empty()) else {
         return String::new();
     };
+    let name = all.unit.name();
+    let heading = format!("{}{}s", name[..1].to_uppercase(), &name[1..]);
+    let whole = blocks::sections(&[(&heading, blocks::lines(lines))]);
+    if all.slowest.is_empty() { whole } else { whole + &slow(all) }
+}
+
+fn slow(all: &Requests) -> String {
     let longest = all.slowest.iter().map(|one| one.latency_ns).max().unwrap_or(1);
     let mut html = format!(
         "<section class=\"requests\">\n<h2>Slow {}s</h2>\n{}",
@@ -37,7 +44,7 @@ pub(super) fn section(run: &Run) -> String {
         let client = if slow.client.is_empty() { String::new() } else { format!(", from {}", slow.client) };
         let (ns, began) = (duration(slow.latency_ns), duration(slow.began_ns));
         let what = format!("{asked}{ns}, {began} after the beginning{client}");
-        let bars: Vec<BarPart> = slow.spans.iter().map(|span| bar(span, longest)).collect();
+        let bars: Vec<BarPart> = slow.spans.iter().map(|span| bar(span, all.unit, longest)).collect();
         let _ = write!(
             html,
             "<p>{}</p>\n{}",
@@ -54,7 +61,7 @@ pub(super) fn section(run: &Run) -> String {
 }
 
 /// A stretch of a request.
-fn bar(span: &RequestSpan, longest: Ns) -> BarPart {
+fn bar(span: &RequestSpan, unit: Unit, longest: Ns) -> BarPart {
     let reason = reason(&span.call, &span.on, span.at, false);
     let class = match span.at {
         RequestTime::OnCpu => "user".to_owned(),
@@ -63,7 +70,7 @@ fn bar(span: &RequestSpan, longest: Ns) -> BarPart {
         RequestTime::OtherRequest | RequestTime::Unread | RequestTime::ReleasedLate => "runqueue".to_owned(),
         RequestTime::NoThread | RequestTime::Rest => "idle".to_owned(),
     };
-    let text = [at(span.at).to_owned(), reason, duration(span.ns)];
+    let text = [at(span.at, unit).to_owned(), reason, duration(span.ns)];
     let text: Vec<String> = text.into_iter().filter(|text| !text.is_empty()).collect();
     BarPart {
         share: span.ns as f64 / longest.max(1) as f64,
@@ -75,7 +82,7 @@ fn bar(span: &RequestSpan, longest: Ns) -> BarPart {
 /// The stretches of the requests that are drawn.
 fn table(all: &Requests) -> Grid {
     let heads = [
-        ("request", true),
+        (all.unit.name(), true),
         ("from", true),
         ("for", true),
         ("thread", true),
@@ -92,14 +99,14 @@ fn table(all: &Requests) -> Grid {
             (Ink::Plain, duration_precise(span.from_ns)),
             (Ink::Plain, duration(span.ns)),
             (Ink::Plain, thread),
-            (ink(span.at), at(span.at).to_owned()),
+            (ink(span.at), at(span.at, all.unit).to_owned()),
             (Ink::Plain, reason(&span.call, &span.on, span.at, false)),
         ];
         (cells.map(|(ink, text)| (ink, clean(&text, true))).to_vec(), false)
     };
     let drawn = all.slowest.iter().take(DRAWN);
     Grid {
-        title: "slow requests".to_owned(),
+        title: format!("slow {}s", all.unit.name()),
         heads: heads.map(|(head, figures)| (head.to_owned(), figures)).to_vec(),
         rows: drawn.flat_map(|slow| slow.spans.iter().map(move |span| row(slow, span))).collect(),
     }

@@ -25,8 +25,8 @@ pub(super) fn article(result: &RunResult, number: usize) -> String {
     let RunResult { run, diagnosis, profile, .. } = result;
     let profile = profile.value();
     let parts = parts(run, diagnosis);
-    let mut html = findings(&parts, run);
-    html.push_str(&requests::section(run));
+    let mut html = requests::section(run, &parts.requests);
+    html.push_str(&findings(&parts, run));
     html.push_str(&account(&parts, run));
     html.push_str(&timeline::section(run, &parts, profile));
     html.push_str(&flame::section(run, profile, number));

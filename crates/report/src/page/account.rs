@@ -28,13 +28,16 @@ pub(super) fn short(run: &Run, order: &[State], look: Look) -> Vec<Line> {
         return Vec::new();
     }
     let mut lines = vec![bar(&parts, run, look)];
-    lines.extend(legend(&parts, run, look, SHORT_LEAST).wrap(0).into_iter().take(2));
+    // The first that fits has the most figures; none is cut.
+    let legends = SHORT_LEAST.map(|least| legend(&parts, run, look, least).wrap(0));
+    let fits = legends.iter().position(|lines| lines.len() <= 2).unwrap_or(legends.len() - 1);
+    lines.extend(legends[fits].iter().cloned());
     lines
 }
 
 /// Parts of the whole (1 in N) below which the legend has no figures.
 const LEAST: u128 = 200;
-const SHORT_LEAST: u128 = 50;
+const SHORT_LEAST: [u128; 3] = [50, 20, 10];
 
 /// Each state as wide as its share, with its name and share inside where they fit.
 fn bar(parts: &[&AccountPart], run: &Run, look: Look) -> Line {
@@ -103,8 +106,8 @@ fn legend(parts: &[&AccountPart], run: &Run, look: Look, least: u128) -> Line {
     if fold {
         line = separate(line);
         let names: Vec<_> = folded.iter().map(|part| words::state(part.state)).collect();
-        let below = if least == LEAST { " <1 %" } else { " <2 %" };
-        line = line.add(Ink::Dim, &names.join(", ")).glued(Ink::Dim, below);
+        let below = format!(" <{} %", 100_u128.div_ceil(least));
+        line = line.add(Ink::Dim, &names.join(", ")).glued(Ink::Dim, &below);
         line = line.add(Ink::Dim, if names.len() > 1 { " each" } else { "" });
     }
     line

@@ -4,7 +4,8 @@
 use super::findings::{self, FindingText};
 use super::surroundings::{self, MetricRow};
 use super::{
-    account, by_size, costs, counters, coverage, explained, headline, meanwhile, places, tables, whole,
+    account, by_size, costs, counters, coverage, explained, headline, meanwhile, places, requests, short,
+    tables, whole,
 };
 use crate::Look;
 use crate::paint::Line;
@@ -29,7 +30,9 @@ pub(crate) struct Parts {
     pub(crate) places: Vec<Line>,
     pub(crate) metrics: Vec<MetricRow>,
     pub(crate) metrics_said: Vec<Line>,
-    /// Tables, each with its name.
+    /// What a window is read for, as on a terminal: before all else.
+    pub(crate) requests: Vec<Line>,
+    /// The other tables, each with its name.
     pub(crate) tables: Vec<(&'static str, Vec<Line>)>,
     pub(crate) coverage: Vec<Line>,
 }
@@ -41,6 +44,7 @@ pub(crate) fn parts(run: &Run, diagnosis: &Diagnosis) -> Parts {
     let nothing =
         if diagnosis.findings.is_empty() { findings::nothing(run, diagnosis, look) } else { Vec::new() };
     let mut head = headline::lines(run, diagnosis, look);
+    head.extend(short::qualifiers::lines(run, diagnosis, look));
     head.extend(costs::lines(run, diagnosis, look));
     let (metrics, metrics_said) = surroundings::whole(run, diagnosis, look);
     Parts {
@@ -55,6 +59,7 @@ pub(crate) fn parts(run: &Run, diagnosis: &Diagnosis) -> Parts {
         places: places::table(run, look),
         metrics,
         metrics_said,
+        requests: requests::table(run, look, Look::DOCUMENT_ROWS),
         tables: tables::ALL
             .map(|table| (table.name(), table.lines(run, look, Look::DOCUMENT_ROWS)))
             .into_iter()

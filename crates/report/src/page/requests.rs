@@ -58,7 +58,7 @@ pub(super) fn table(run: &Run, look: Look, rows: usize) -> Vec<Line> {
     for part in &parts[..shown] {
         table.row(vec![
             (Ink::Plain, part.place.value().map(words::located).unwrap_or_default()),
-            (ink(part.at), at(part.at).to_owned()),
+            (ink(part.at), at(part.at, all.unit).to_owned()),
             (Ink::Plain, reason(&part.call, &part.on, part.at, part.place.value().is_some())),
             (Ink::Plain, duration(part.typical_ns)),
             (Ink::Plain, duration(part.slow_ns)),
@@ -71,7 +71,7 @@ pub(super) fn table(run: &Run, look: Look, rows: usize) -> Vec<Line> {
                     Ink::Dim,
                     format!("  ended by {}", held.place.value().map(words::located).unwrap_or_default()),
                 ),
-                (Ink::Dim, at(held.at).to_owned()),
+                (Ink::Dim, at(held.at, all.unit).to_owned()),
                 (Ink::Dim, reason(&held.call, &held.on, held.at, false)),
                 (Ink::Dim, String::new()),
                 (Ink::Dim, duration(held.slow_ns)),
@@ -145,7 +145,10 @@ fn by_kind(all: &Requests, look: Look, rows: usize) -> Vec<Line> {
             (Ink::Plain, duration(kind.latency.p99_ns)),
             (Ink::Plain, count(kind.slow)),
             (Ink::Plain, share_of_one(time / total_ns.max(1.0))),
-            (most.map_or(Ink::Plain, |part| ink(part.at)), most.map(spent_at).unwrap_or_default()),
+            (
+                most.map_or(Ink::Plain, |part| ink(part.at)),
+                most.map(|part| spent_at(part, all.unit)).unwrap_or_default(),
+            ),
             (Ink::Plain, most.map(|part| duration(part.mean_ns)).unwrap_or_default()),
         ]);
     }
@@ -169,12 +172,12 @@ pub(crate) fn kind_name(kind: &Seen<String>) -> String {
 }
 
 /// `lock price (api.py:26)`, `network 127.0.0.1:5432`.
-fn spent_at(part: &KindPart) -> String {
+fn spent_at(part: &KindPart, unit: Unit) -> String {
     let of = match part.place.value() {
         Some(place) => words::located(place),
         None => reason(&part.call, &part.on, part.at, false),
     };
-    format!("{} {of}", at(part.at)).trim_end().to_owned()
+    format!("{} {of}", at(part.at, unit)).trim_end().to_owned()
 }
 
 /// `slow requests wait 40.1-47.8 ms more for tcp 10.0.0.7:5432, at least 25 times one after
@@ -210,8 +213,8 @@ fn finding(found: &RequestFinding, all: &Requests, look: Look) -> Vec<Line> {
         }
         _ => String::new(),
     };
-    let line =
-        Line::new(look).add(Ink::Bold, &format!("{who} {}{holder}{in_turn}{others}", does(part, &more)));
+    let does = does(part, &more, all.unit.another());
+    let line = Line::new(look).add(Ink::Bold, &format!("{who} {does}{holder}{in_turn}{others}"));
     let without = match then_ns < now_ns {
         true => format!(": {name} about {} without it, not {}", duration(then_ns), duration(now_ns)),
         false => format!(": {name} is the same without it alone"),
@@ -240,7 +243,7 @@ fn holder(part: &RequestPart) -> String {
 }
 
 /// What requests do at a part, for so long: a predicate.
-fn does(part: &RequestPart, time: &str) -> String {
+fn does(part: &RequestPart, time: &str, another: &str) -> String {
     let place = part.place.value().map(words::located);
     let at_place = place.as_ref().map(|place| format!(" at {place}")).unwrap_or_default();
     let of = reason(&part.call, &part.on, part.at, false);
@@ -264,10 +267,10 @@ fn does(part: &RequestPart, time: &str) -> String {
         }
         RequestTime::Thread(state) => format!("are {time} in {}{at_place}{target}", state.name()),
         RequestTime::OtherRequest => match (place, of.is_empty()) {
-            (Some(place), true) => format!("wait {time} while their thread runs {place} for another request"),
-            (_, true) => format!("wait {time} while their thread is at another request"),
+            (Some(place), true) => format!("wait {time} while their thread runs {place} for {another}"),
+            (_, true) => format!("wait {time} while their thread is at {another}"),
             (_, false) => {
-                format!("wait {time} while their thread is in {of}{at_place} for another request")
+                format!("wait {time} while their thread is in {of}{at_place} for {another}")
             }
         },
         RequestTime::Unread => format!("wait {time} in the socket until a thread receives them"),
@@ -357,9 +360,10 @@ pub(crate) fn ink(at: RequestTime) -> Ink {
     }
 }
 
-pub(crate) fn at(at: RequestTime) -> &'static str {
+pub(crate) fn at(at: RequestTime, unit: Unit) -> &'static str {
     match at {
         RequestTime::Thread(state) => words::state(state),
+        RequestTime::OtherRequest => unit.another(),
         at => at.name(),
     }
 }

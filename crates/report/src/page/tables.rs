@@ -1,7 +1,7 @@
 //! The tables of the page: what each is called, who makes it, and which of them stand on a
 //! terminal, with how many rows.
 
-use super::{calls, faults, functions, hand_overs, peers, requests, run_queue, source_lines, threads, waits};
+use super::{calls, faults, functions, hand_overs, peers, run_queue, source_lines, threads, waits};
 use crate::Look;
 use crate::paint::Line;
 use model::diagnosis::TimeKind;
@@ -11,7 +11,6 @@ use model::{Diagnosis, Run};
 /// A table of the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Table {
-    Requests,
     Waits,
     /// Waits for locks that matter beside what a program did on its CPUs.
     Locks,
@@ -30,9 +29,9 @@ pub(super) enum Table {
 
 use Table::*;
 
-/// Those of a document, in its order.
-pub(super) const ALL: [Table; 11] =
-    [Requests, Waits, Calls, Functions, Lines, Threads, Connections, Lookups, Faults, HandOvers, RunQueue];
+/// Those of a document but for requests, in its order.
+pub(super) const ALL: [Table; 10] =
+    [Waits, Calls, Functions, Lines, Threads, Connections, Lookups, Faults, HandOvers, RunQueue];
 
 /// Tables that follow on a terminal whatever the program did, with their rows.
 const LAST: [(Table, usize); 3] = [(Faults, 4), (HandOvers, 3), (RunQueue, 3)];
@@ -40,7 +39,6 @@ const LAST: [(Table, usize); 3] = [(Faults, 4), (HandOvers, 3), (RunQueue, 3)];
 impl Table {
     pub(super) fn name(self) -> &'static str {
         match self {
-            Requests => "requests",
             Waits | Locks | WaitsButLocks => "waits",
             Calls => "system calls",
             Functions => "functions",
@@ -57,7 +55,6 @@ impl Table {
     /// Its lines; none where it has no row.
     pub(super) fn lines(self, run: &Run, look: Look, rows: usize) -> Vec<Line> {
         match self {
-            Requests => requests::table(run, look, rows),
             Waits => waits::table(run, look, rows),
             Locks => waits::locks(run, look, rows),
             WaitsButLocks => waits::but_locks(run, look, rows),

@@ -8,7 +8,7 @@ use crate::{commands, ladder, profiles, samples, wakes};
 use dwell_report::html;
 use dwell_report::lab::Lesson;
 use model::lab::LabRun;
-use model::{Profile, Run};
+use model::{Profile, Run, Seen};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -277,5 +277,27 @@ fn a_page_reaches_for_nothing_and_is_small() {
         }
         // A megabyte of an ordinary result; one of many CPUs has its JSON beside.
         assert!(body(&page).len() < 1 << 20 && page.len() < 5 << 20, "{name}: {} bytes", page.len());
+    }
+}
+
+#[test]
+fn a_page_begins_with_the_requests_and_says_what_makes_it_doubtful() {
+    let mut served = samples::served();
+    served.coverage.host_busy = Seen::Value(0.9);
+    let page = run(&served, None);
+    let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("no {text}"));
+    assert!(at("a busy host") < at("<h2>Requests</h2>"));
+    assert!(at("<h2>Requests</h2>") < at("<h2>Slow requests</h2>"));
+    assert!(at("<h2>Slow requests</h2>") < at("<h2>What to change</h2>"));
+    assert_eq!(page.matches("typical: mean of").count(), 1);
+}
+
+#[test]
+fn titles_say_of_what_a_page_is() {
+    let title =
+        |page: &str| page.split("<title>").nth(1).unwrap().split("</title>").next().unwrap().to_owned();
+    for (name, page) in pages() {
+        let general = ["wake-up latency", "latency ladder", "two runs", "stress load", "a pair of the lab"];
+        assert!(!general.contains(&title(&page).trim_end_matches(" - dwell")), "{name}");
     }
 }

@@ -11,9 +11,10 @@ use dwell_report::Look;
 use model::coverage::{Extent, Interval};
 use model::finding::{CauseName, RowRef, SavedTime, Saving, SavingBasis, Shared};
 use model::recording::Runtime;
+use model::requests::{RequestTime, Unit};
 use model::run::UnnamedRow;
 use model::sentence::Piece;
-use model::{Finding, Reason, Seen, say};
+use model::{Finding, Reason, Seen, State, say};
 
 /// The page of a run with what it means.
 fn terminal(run: &model::Run, look: Look) -> String {
@@ -454,4 +455,31 @@ fn what_requests_wait_for_others_that_are_at_a_part_is_told_with_it() {
     let told = sentence(&run).expect("a finding");
     let holder = "api.py:26 price takes, whose holder is at api.py:20 ask (recvfrom, timer)";
     assert!(told.contains(&format!("{holder}, and wait 6.00 ms more for others that do: p99")), "{told}");
+}
+
+#[test]
+fn the_legend_of_a_screen_names_every_state_however_narrow() {
+    for (name, run) in samples::all() {
+        for width in [60, 80] {
+            let page = screen(&run, Look { width, ..PLAIN }).replace('\n', " ");
+            for part in run.account.iter().filter(|part| part.ns > 0) {
+                let state = match part.state {
+                    State::Runqueue => "waiting for a CPU",
+                    State::Fault => "page faults",
+                    state => state.name(),
+                };
+                assert!(page.contains(state), "{name} at {width} lacks {state}: {page}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_thread_is_at_meanwhile_is_another_of_what_is_followed() {
+    let mut run = samples::served();
+    let all = run.tables.requests.value_mut().expect("it has some");
+    all.unit = Unit::Cycle;
+    all.parts.iter_mut().for_each(|part| part.at = RequestTime::OtherRequest);
+    let page = terminal(&run, PLAIN);
+    assert!(page.contains("another cycle") && !page.contains("another request"), "{page}");
 }

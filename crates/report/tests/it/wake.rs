@@ -11,7 +11,7 @@ use crate::wakes;
 use crate::wakes::{HOSTILE, board, diff, gap, odd, sheet, sheet_diff, vm};
 use ::png as png_crate;
 use dwell_report::Look;
-use dwell_report::compare::{wakes, wakes_png, wakes_svg};
+use dwell_report::compare::{wakes, wakes_png, wakes_screen, wakes_svg};
 use dwell_report::json;
 use dwell_report::units::{count, duration};
 use dwell_report::wake::{png, screen, sheet_png, sheet_svg, sheet_terminal, svg, terminal};
@@ -247,6 +247,14 @@ fn a_sheet_has_the_case_with_the_maximum_and_the_cases_not_run_yet() {
     assert_eq!(page.matches("not run").count(), 4, "{page}");
     assert!(page.contains("3 cases not run yet"), "{page}");
     assert!(sheet_terminal(&sheet(0), PLAIN, None).starts_with("no case of the sheet was measured"));
+}
+
+#[test]
+fn a_screen_has_all_percentiles_of_a_comparison() {
+    let page = wakes_screen(&diff(), PLAIN);
+    let has = |row: &str| page.lines().any(|line| line.trim_start().starts_with(row));
+    assert!(["p50 ", "p99.99 ", "max ", "missed ", "cycles "].iter().all(|row| has(row)), "{page}");
+    assert!(page.lines().count() <= 28 && page.contains("-v: histograms"), "{page}");
 }
 
 #[test]

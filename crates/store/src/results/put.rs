@@ -11,6 +11,7 @@ use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// A result that was kept.
 #[derive(Debug)]
@@ -24,6 +25,9 @@ pub struct Put {
     /// The store is larger than it may be, and nothing can go: all else has tags.
     pub over: Option<Size>,
 }
+
+/// How long a recording may take to pack: nobody waits longer for a prompt.
+const PACKING: Duration = Duration::from_secs(2);
 
 /// A key that no result had before, also after the last one was removed: what was sent elsewhere is
 /// known by it. The key that was given last stays in the settings.
@@ -140,7 +144,8 @@ impl Store {
         let within = crate::above(&to)?;
         DirBuilder::new().recursive(true).mode(0o700).create(within)?;
         let mut file = tempfile::Builder::new().prefix(".recording-").tempfile_in(within)?;
-        let bytes = pack::pack_file(from, file.as_file_mut(), &|| self.is_late())?;
+        let until = Instant::now() + PACKING;
+        let bytes = pack::pack_file(from, file.as_file_mut(), &|| self.is_late() || Instant::now() >= until)?;
         file.persist(to)?;
         Ok(bytes)
     }

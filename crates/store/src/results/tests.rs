@@ -212,13 +212,20 @@ fn no_key_is_given_twice() {
 
 #[test]
 fn many_write_at_once_and_each_result_is_there_once() {
+    // A few that come often, and sixty that all make the store.
+    for (writers, times) in [(4, 15), (60, 1)] {
+        written_at_once(writers, times);
+    }
+}
+
+fn written_at_once(writers: usize, times: usize) {
     let place = Place::new();
     let path = place.path();
     std::thread::scope(|scope| {
-        for writer in 0..4 {
+        for writer in 0..writers {
             let path = &path;
             scope.spawn(move || {
-                for number in 0..15 {
+                for number in 0..times {
                     // A process of its own would open it each time.
                     open(path).unwrap().put(&result("run", &format!("{writer}-{number}"), 1)).unwrap();
                 }
@@ -228,7 +235,7 @@ fn many_write_at_once_and_each_result_is_there_once() {
     let store = read(&path).unwrap().unwrap();
     let found = commands(&store, &Filter::default(), 99);
     let expected: BTreeSet<String> =
-        (0..4).flat_map(|writer| (0..15).map(move |number| format!("{writer}-{number}"))).collect();
+        (0..writers).flat_map(|writer| (0..times).map(move |number| format!("{writer}-{number}"))).collect();
     assert_eq!(found.len(), 60);
     assert_eq!(found.into_iter().collect::<BTreeSet<_>>(), expected);
     assert!(store.check().unwrap().is_empty());

@@ -197,7 +197,7 @@ fn finding(
         cause: CAUSE.name.clone(),
         place: RowRef::Connection(row),
         what: say!(Count(turns.times, "request".into()), " to ").and(peers::name(of)).and(say!(
-            " were sent one after another and waited ",
+            " were waited for one after another, ",
             Time(turns.total_ns),
             " in total"
         )),
@@ -207,7 +207,12 @@ fn finding(
         share_ns: peers::share(goes, (peers::part(evidence, of, turns.total_ns), 1.0)),
         saving: evidence.saving(goes, part, SavingBasis::Bounded),
         evidence: [
-            say!(Time(turns.total_ns / turns.times), " each on average, ", Time(turns.max_ns), " at most"),
+            say!(
+                Time(turns.total_ns / turns.times),
+                " each on average, ",
+                Time(turns.max_ns),
+                " at most; those whose answer was there at once are not counted"
+            ),
             say!(
                 Bytes(of.sent_bytes / turns.times),
                 " sent and ",

@@ -1,6 +1,6 @@
 //! Programs that sleep and look, where they could wait for what they look for.
 
-use super::{Cause, Manual, Outcome};
+use super::{Cause, Manual, Outcome, places};
 use crate::calls::waits_for_events;
 use crate::judge::Evidence;
 use crate::judge::predict::{ALL, Removal};
@@ -12,7 +12,7 @@ use model::run::{TimedWaits, WaitRow};
 use model::sentence::Piece::{Count, Name, Ns as Time, Number, Share};
 use model::syscall_rows::{CallRow, ErrorRow};
 use model::wait::{SyscallName, WakerKind};
-use model::{Ns, RuledOut, State, say};
+use model::{Ns, RuledOut, Sentence, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
     name: CauseName::new("sleep-polling", "sleeps between checks"),
@@ -211,6 +211,12 @@ fn finding(evidence: &Evidence<'_>, place: usize, wait: &WaitRow, share: f64, ch
     let alone_ns = Interval { lo: 0, hi: wait.path_ns };
     let call = wait.call.syscall();
     let caller = evidence.caller_waiting(wait);
+    // One row may be of several threads, and of more places than the one that has most of it.
+    let elsewhere = if wait.places.len() > 1 { say!(" and elsewhere") } else { Sentence::default() };
+    let in_threads = match wait.threads.len() {
+        0 | 1 => Sentence::default(),
+        many => say!(" in ").and(places::threads(many)),
+    };
     let (what, change) = match checks {
         Checks::Child => (
             say!(" between checks for a process"),
@@ -230,7 +236,10 @@ fn finding(evidence: &Evidence<'_>, place: usize, wait: &WaitRow, share: f64, ch
         place: RowRef::Wait(place),
         what: say!(Name(call.map_or("a wait".to_owned(), ToString::to_string)))
             .and(caller)
-            .and(say!(" sleeps ", Count(wait.calls, "time".into()), ", ", Time(wait.p50_ns), " each"))
+            .and(elsewhere)
+            .and(say!(" sleeps ", Count(wait.calls, "time".into())))
+            .and(in_threads)
+            .and(say!(", ", Time(wait.p50_ns), " each"))
             .and(what)
             .and(say!("; ", Time(wait.path_ns), " of this with nothing else under way")),
         change,
@@ -262,6 +271,7 @@ mod tests {
     use crate::judge::file_samples::{call, wait};
     use crate::judge::samples::{found, judged, run, saves, sites, thread};
     use model::prediction::Site;
+    use model::run::{WaitPlace, WaitingThread};
     use model::syscall_rows::ResultsRow;
     use model::wait::WaitTarget;
     use model::{Diagnosis, Run, Seen};
@@ -313,6 +323,17 @@ mod tests {
         assert!(is(300 * MS, 61 * MS));
         assert!(!is(600 * MS, 61 * MS), "they set a pace");
         assert!(!is(300 * MS, 70 * MS), "something came");
+    }
+
+    #[test]
+    fn sleeps_of_several_threads_are_not_said_to_be_of_one_place() {
+        let mut run = of(20, 600 * MS);
+        let said = |run: &Run| format!("{:?}", found(&diagnosis(run), "sleep-polling").unwrap().what);
+        assert!(!said(&run).contains("thread\"") && !said(&run).contains("elsewhere"));
+        let of = |tid| WaitingThread { pid: 100, tid, name: "t".to_owned(), ns: 500 * MS };
+        run.waits[0].threads = vec![of(100), of(101)];
+        run.waits[0].places = vec![WaitPlace { stack: Vec::new(), ns: 500 * MS }; 2];
+        assert!(said(&run).contains("Count(2, \"thread\")") && said(&run).contains("elsewhere"));
     }
 
     #[test]

@@ -190,3 +190,9 @@ fn a_window_without_a_look_is_unexplained() {
     let closed = window(Tier::Proc, vec![look(100, vec![in_call(10, 10, 1, SLEEP)])], 1100);
     assert_eq!([ms(&closed, State::Sleep), ms(&closed, State::Unexplained)], [50, 950]);
 }
+
+#[test]
+fn a_single_look_is_one_snapshot() {
+    let note = |looks| notes(Tier::Perf, looks, MS).remove(0);
+    assert!(note(1).contains(" 1 snapshot of ") && note(2).contains(" 2 snapshots of "));
+}

@@ -66,10 +66,14 @@ fn one_group(found: Result<PathBuf, NotFound>, none: &str) -> anyhow::Result<Pat
 
 /// The cgroup of a pod, by its UID or its name.
 fn group_of_pod(pod: &str) -> anyhow::Result<PathBuf> {
-    let uids = pods::uids(Path::new(pods::LOGS), pod).context(
-        "cannot find pods by name\ntry: --pod UID, from: \
-         kubectl get pods -o custom-columns=NAME:.metadata.name,UID:.metadata.uid",
-    )?;
+    let uids = pods::uids(Path::new(pods::LOGS), pod).with_context(|| {
+        format!(
+            "cannot find the pod {pod:?} by its name: this needs {}, which the kubelet makes on each node\n\
+             try: on the pod's node, or --pod UID, from: \
+             kubectl get pods -o custom-columns=NAME:.metadata.name,UID:.metadata.uid",
+            pods::LOGS
+        )
+    })?;
     let none = format!("no pod {pod:?} runs on this host\ntry: crictl pods");
     one_group(Hierarchies::here().pod(&uids), &none)
 }
@@ -123,7 +127,9 @@ fn by_name(name: &str) -> anyhow::Result<(Pid, String)> {
 
 /// Who listens at this port, if they are one tree.
 fn by_port(text: &str) -> anyhow::Result<(Pid, String)> {
-    let port: u16 = text.parse().with_context(|| format!("not a port: {text:?}\ntry: :8080"))?;
+    let port: Option<u16> = text.parse().ok().filter(|port| *port > 0);
+    let port =
+        port.with_context(|| format!("not a port: {text:?}; ports are numbers from 1 to 65535\ntry: :8080"))?;
     match targets::listening(port) {
         Listeners::Nobody => bail!("nothing listens at port {port} here\ntry: ss -ltnp"),
         Listeners::Hidden => bail!(

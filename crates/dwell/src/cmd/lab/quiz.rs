@@ -14,6 +14,7 @@ use crate::suggest;
 use anyhow::{Context, bail};
 use model::RunResult;
 use model::lab::{LabQuiz, QuizAnswer, SCHEMA_QUIZ};
+use model::recording::Tier;
 use pairs::Pair;
 use report::Look;
 use stats::Random;
@@ -135,6 +136,10 @@ fn hidden(result: &RunResult, pair: &Pair) -> anyhow::Result<RunResult> {
             text = text.replace(source.file, "program");
         }
     }
+    // Programs of the lab are dwell itself, which tells nobody what they do.
+    for key in ["name", "process"] {
+        text = text.replace(&format!("\"{key}\": \"dwell\""), &format!("\"{key}\": \"program\""));
+    }
     text = text.replace(&format!("::{module}::"), "::program::");
     text = text.replace(&format!("{module}.rs"), "program.rs");
     let mut hidden = out::read_run(Path::new("the result"), serde_json::from_str(&text)?)?;
@@ -149,8 +154,14 @@ fn page(hidden: &RunResult, seed: u64, causes: &[&str], look: Look) -> String {
         format!("{:3} {cause:20}{end}", at + 1)
     };
     let list: String = causes.iter().enumerate().map(listed).collect();
+    let lacks = match hidden.run.tier() {
+        Tier::Bpf => "",
+        Tier::Perf | Tier::Proc => {
+            "\nfor this user the page lacks calls and wake-ups: sudo dwell lab --quiz has them\n"
+        }
+    };
     format!(
-        "{}\nquiz {seed}: which cause does this program have, and what does its removal save?\n{list}",
+        "{}{lacks}\nquiz {seed}: which cause does this program have, and what does its removal save?\n{list}",
         report::unexplained(&hidden.run, &hidden.diagnosis, look),
     )
 }

@@ -35,7 +35,7 @@ fn of_one(run: &Run, all: &Requests, slow: &SlowRequest) -> Vec<Span> {
         if let Some(tid) = span.tid.value() {
             about.push(number("thread.id", (*tid).into()));
         }
-        trace.add(request_part(span), slow.began_ns + span.from_ns, span.ns, about);
+        trace.add(request_part(span, all.unit), slow.began_ns + span.from_ns, span.ns, about);
     }
     trace.spans()
 }

@@ -3,7 +3,7 @@
 //! page with all tables has the rest.
 
 mod places;
-mod qualifiers;
+pub(super) mod qualifiers;
 mod rests_on;
 mod sentence;
 

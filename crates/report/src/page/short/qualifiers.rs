@@ -12,9 +12,11 @@ use model::{Diagnosis, Run, Seen};
 /// Notes that are shown; the others are counted.
 const NOTES: usize = 2;
 
-pub(super) fn lines(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
+/// Of a document, whose lead has the ending and whose end has the notes: the rest of these.
+pub(in super::super) fn lines(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
     let (coverage, doubts) = (&run.coverage, diagnosis.doubts);
-    let mut said: Vec<String> = headline::ending(run.exit, run.window.is_some()).into_iter().collect();
+    let ending = headline::ending(run.exit, run.window.is_some()).filter(|_| !look.is_document());
+    let mut said: Vec<String> = ending.into_iter().collect();
     if let Seen::Value(busy) = coverage.host_busy
         && doubts.host_busy
     {
@@ -42,7 +44,15 @@ pub(super) fn lines(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
     let mismatches: Vec<&str> =
         coverage.checks.iter().filter(|check| !check.agrees).map(|check| check.what.as_str()).collect();
     if !mismatches.is_empty() {
-        said.push(format!("the kernel's counters disagree: {} (-v)", mismatches.join(", ")));
+        let where_told = if look.is_document() { "" } else { " (-v)" };
+        said.push(format!("the kernel's counters disagree: {}{where_told}", mismatches.join(", ")));
+    }
+    let line = |text: String| {
+        let line = Line::new(look).add(Ink::Warn, "! ");
+        first(line.add(Ink::Plain, text.lines().next().unwrap_or_default()).wrap(2), 2, look)
+    };
+    if look.is_document() {
+        return said.into_iter().flat_map(line).collect();
     }
     // That long tables are cut qualifies no figure of this page: such a note is only counted.
     let notes = coverage.notes.iter().filter(|note| !note.starts_with(TABLES_SHORTENED)).take(NOTES);
@@ -53,9 +63,5 @@ pub(super) fn lines(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
     if more > 0 {
         said.push(format!("{} (-v)", counted(more as u64, "more note")));
     }
-    let line = |text: String| {
-        let line = Line::new(look).add(Ink::Warn, "! ");
-        first(line.add(Ink::Plain, text.lines().next().unwrap_or_default()).wrap(2), 2, look)
-    };
     said.into_iter().flat_map(line).collect()
 }
