@@ -36,21 +36,10 @@ pub(crate) fn of_left(left: Option<LeftProgram>, otherwise: u8) -> u8 {
     left.map_or(otherwise, |left| of_signal(left.signal))
 }
 
-/// What failed and why, and below it what to try: the cause of an error stands before its remedy.
-pub(crate) fn told(error: &anyhow::Error) -> String {
-    let (mut failed, mut remedies) = (Vec::new(), String::new());
-    for link in error.chain().map(ToString::to_string) {
-        let (what, remedy) = link.split_at(link.find("\ntry: ").unwrap_or(link.len()));
-        failed.push(what.to_owned());
-        remedies.push_str(remedy);
-    }
-    failed.join(": ") + &remedies
-}
-
 /// Prints the error; returns its exit status.
 pub(crate) fn failure(error: &anyhow::Error) -> ExitCode {
     // It may quote names of the program's.
-    let text = told(error);
+    let text = output::told(error);
     let lines: Vec<String> = text.lines().map(|line| report::clean(line, true)).collect();
     output::complain(&lines.join("\n"));
     let observed = error.downcast_ref::<observe::Error>().map(observe::Error::exit_code);
@@ -161,13 +150,6 @@ fn before_the_verb(words: &[String]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    #[test]
-    fn the_remedy_stands_below_the_cause() {
-        let error = anyhow::anyhow!("no such file").context("cannot read it\ntry: another").context("a");
-        assert_eq!(super::told(&error), "a: cannot read it: no such file\ntry: another");
-        assert_eq!(super::told(&anyhow::anyhow!("it\nand more\ntry: x")), "it\nand more\ntry: x");
-    }
-
     use super::*;
     use clap::Parser;
 

@@ -6,7 +6,7 @@ mod store_path;
 
 use crate::cli::StoreArgs;
 use crate::out::{Kind, LadderResult};
-use crate::{exit, ladder_file, output};
+use crate::{ladder_file, output};
 use anyhow::anyhow;
 use model::Ladder;
 use std::cell::Cell;
@@ -88,7 +88,7 @@ impl ResultStore {
                 let _ = self.id_to.map(|path| output::Target::open(&path).and_then(|target| target.put(ids)));
             }
             Err(error) => {
-                let why = exit::told(&error).replace("\ntry: ", "; try: ");
+                let why = output::told(&error).replace("\ntry: ", "; try: ");
                 // What takes too long goes on meanwhile, and may end well.
                 let is = if self.gone.get() { "may not be" } else { "is not" };
                 output::complain(&output::clean_lines(&format!("the result {is} kept: {why}")));

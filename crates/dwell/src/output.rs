@@ -1,13 +1,13 @@
 //! Output files: opened before the program starts, there or changed only when the result is
 //! written. Standard output and standard error.
 
-use crate::progress;
 use anyhow::{Context, bail};
 use observe::LeftProgram;
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use sys::atomic_write::Output;
 use sys::output_file::{self, Made};
@@ -15,6 +15,22 @@ use sys::poll::Blocking;
 
 /// Files that were created and are not written yet.
 static UNWRITTEN: Mutex<Vec<Arc<Made>>> = Mutex::new(Vec::new());
+
+/// Whether a line of progress stands on the terminal: what is printed meanwhile takes its place.
+static STANDS: AtomicBool = AtomicBool::new(false);
+
+/// To the beginning of the line, which is erased.
+pub(crate) const REMOVE: &str = "\r\x1b[K";
+
+/// Says whether a line of progress stands on the terminal.
+pub(crate) fn line_stands(stands: bool) {
+    STANDS.store(stands, Ordering::Relaxed);
+}
+
+/// What removes a line that stands there.
+fn removed() -> &'static str {
+    if STANDS.swap(false, Ordering::Relaxed) { REMOVE } else { "" }
+}
 
 /// A file that is written whole or not at all: until then what stands there is unchanged, and where
 /// there is nothing, there is nothing.
@@ -141,9 +157,20 @@ pub(crate) fn put_to_stderr(content: impl AsRef<[u8]>) -> bool {
     Blocking(io::stderr().as_fd()).write_all(content.as_ref()).is_ok()
 }
 
+/// What failed and why, and below it what to try: the cause of an error stands before its remedy.
+pub(crate) fn told(error: &anyhow::Error) -> String {
+    let (mut failed, mut remedies) = (Vec::new(), String::new());
+    for link in error.chain().map(ToString::to_string) {
+        let (what, remedy) = link.split_at(link.find("\ntry: ").unwrap_or(link.len()));
+        failed.push(what.to_owned());
+        remedies.push_str(remedy);
+    }
+    failed.join(": ") + &remedies
+}
+
 /// Prints a warning or an error to standard error.
 pub(crate) fn complain(text: &str) {
-    to_stderr(&format!("{}dwell: {text}\n", progress::removed()));
+    to_stderr(&format!("{}dwell: {text}\n", removed()));
 }
 
 /// Says that the program goes on, if it does; it was `done` up to here.
@@ -172,6 +199,20 @@ fn taken(written: io::Result<()>) -> io::Result<bool> {
 mod tests {
     use super::*;
     use std::fs;
+
+    #[test]
+    fn the_remedy_stands_below_the_cause() {
+        let error = anyhow::anyhow!("no such file").context("cannot read it\ntry: another").context("a");
+        assert_eq!(told(&error), "a: cannot read it: no such file\ntry: another");
+        assert_eq!(told(&anyhow::anyhow!("it\nand more\ntry: x")), "it\nand more\ntry: x");
+    }
+
+    #[test]
+    fn what_is_printed_meanwhile_removes_the_line_once() {
+        assert_eq!(removed(), "");
+        line_stands(true);
+        assert_eq!([removed(), removed()], [REMOVE, ""]);
+    }
 
     #[test]
     fn a_file_is_unchanged_until_it_is_written() {

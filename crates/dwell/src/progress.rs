@@ -6,23 +6,11 @@ use model::Ns;
 use report::units;
 use std::cell::Cell;
 use std::io::{self, IsTerminal};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// The least time between updates. Each is work during the measurement: over a network, packets and
 /// their interrupts.
 const INTERVAL: Duration = Duration::from_millis(200);
-
-/// Whether a line stands on the terminal: what is printed meanwhile takes its place.
-static STANDS: AtomicBool = AtomicBool::new(false);
-
-/// What removes a line that stands on the terminal.
-pub(crate) fn removed() -> &'static str {
-    if STANDS.swap(false, Ordering::Relaxed) { REMOVE } else { "" }
-}
-
-/// To the beginning of the line, which is erased.
-const REMOVE: &str = "\r\x1b[K";
 
 /// The progress line. It is removed when it is dropped.
 pub(crate) struct ProgressLine {
@@ -45,8 +33,8 @@ impl ProgressLine {
     pub(crate) fn put(&self, line: impl FnOnce() -> String) {
         if self.shown {
             let line: String = line().chars().take(usize::from(self.width).saturating_sub(1)).collect();
-            output::to_stderr(&format!("{REMOVE}{line}"));
-            STANDS.store(!line.is_empty(), Ordering::Relaxed);
+            output::to_stderr(&format!("{}{line}", output::REMOVE));
+            output::line_stands(!line.is_empty());
         }
     }
 
@@ -70,8 +58,8 @@ impl ProgressLine {
 impl Drop for ProgressLine {
     fn drop(&mut self) {
         if self.shown {
-            output::to_stderr(REMOVE);
-            STANDS.store(false, Ordering::Relaxed);
+            output::to_stderr(output::REMOVE);
+            output::line_stands(false);
         }
     }
 }
@@ -120,13 +108,6 @@ mod tests {
         assert_eq!(running(ms(2_300), None), ": 2.00 s");
         // It takes longer than was thought: nothing is known any more.
         assert_eq!(running(ms(6_000), Some(ms(5_000))), ": 6.00 s");
-    }
-
-    #[test]
-    fn what_is_printed_meanwhile_removes_the_line_once() {
-        assert_eq!(removed(), "");
-        STANDS.store(true, Ordering::Relaxed);
-        assert_eq!([removed(), removed()], [REMOVE, ""]);
     }
 
     #[test]

@@ -172,8 +172,8 @@ pub(crate) struct CommandArgs {
     #[arg(long, value_name = "WHERE", default_value = "null", value_parser = stream)]
     pub(crate) input: StreamArg,
 
-    /// Output of commands: `null`, `pipe` (read and thrown away), `inherit`, or a file. The page goes
-    /// to the file of -o
+    /// Output of commands: `null`, `pipe` (read and thrown away), `inherit`, or a file. The page
+    /// goes to the file of -o
     #[arg(long, value_name = "WHERE", default_value = "null", conflicts_with = "show_output", value_parser = stream)]
     pub(crate) output: StreamArg,
 

@@ -14,8 +14,8 @@ pub(crate) struct PageArgs {
     #[command(flatten)]
     pub(crate) forms: FormArgs<RunOutput>,
 
-    /// Write the page to FILE, as text or in the form that its name ends in (`.html`, `.json`); `-`:
-    /// standard output
+    /// Write the page to FILE, as text or in the form that its name ends in (`.html`, `.json`);
+    /// `-`: standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<OutputPath>,
 

@@ -2,7 +2,6 @@
 
 use super::path::{self, OutputPath, Paths};
 use super::render::{Form, Render};
-use crate::exit;
 use crate::look::{LookArgs, OutputKind, look};
 use crate::output::{self, Target};
 use anyhow::Context;
@@ -155,7 +154,7 @@ impl Outcome {
     /// Prints the errors to standard error; returns whether there are any.
     pub(crate) fn complain(&self) -> bool {
         for error in &self.errors {
-            output::complain(&exit::told(error));
+            output::complain(&output::told(error));
         }
         !self.errors.is_empty()
     }
