@@ -47,7 +47,7 @@ fn is_a_call(call: &Call) {
     let job = &call.job;
     assert!(!job.verb.is_empty() && job.options.iter().all(|option| option.starts_with("--")));
     match job.verb {
-        "run" => assert_eq!(job.starts, [job.words.clone()]),
+        "run" => assert_eq!(job.starts, std::slice::from_ref(&job.words)),
         "compare" => {
             let split = job.words.iter().map(|line| shlex::split(line));
             assert!(split.eq(job.starts.iter().cloned().map(Some)));
