@@ -32,6 +32,36 @@ pub fn mutate(bytes: &mut [u8], size: usize, most: usize, seed: u32) -> usize {
     libfuzzer_sys::fuzzer_mutate(bytes, size, most)
 }
 
+/// Changes an input of lines, each of them JSON: one of them, or their order and number. What is no
+/// JSON, and some of what is, libFuzzer changes by bytes.
+pub fn mutate_lines(bytes: &mut [u8], size: usize, most: usize, seed: u32) -> usize {
+    let mut random = Random::new(seed);
+    if size > 0 && random.below(16) > 0 {
+        let mut lines: Vec<Vec<u8>> =
+            bytes[..size].split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
+        let (which, other) = (random.below(lines.len()), random.below(lines.len()));
+        match random.below(8) {
+            0 => drop(lines.remove(which)),
+            1 => lines.swap(which, other),
+            2 => lines.insert(other, lines[which].clone()),
+            _ => {
+                if let Ok(mut value) = serde_json::from_slice(&lines[which]) {
+                    change(&mut value, &mut random);
+                    lines[which] = format!("{value}\n").into_bytes();
+                } else {
+                    return libfuzzer_sys::fuzzer_mutate(bytes, size, most);
+                }
+            }
+        }
+        let whole = lines.concat();
+        if whole.len() <= most {
+            bytes[..whole.len()].copy_from_slice(&whole);
+            return whole.len();
+        }
+    }
+    libfuzzer_sys::fuzzer_mutate(bytes, size, most)
+}
+
 /// Changes one to four places.
 pub fn change(value: &mut Value, random: &mut Random) {
     for _ in 0..=random.below(4) {

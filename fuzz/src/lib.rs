@@ -4,6 +4,9 @@
 #[path = "../../crates/dwell/src/cmd/hits/counts.rs"]
 #[allow(dead_code, reason = "only the reader of one file is called")]
 mod counts;
+#[path = "../../crates/dwell/src/cmd/mcp/dialogue/mod.rs"]
+#[allow(dead_code, reason = "what it says to be done is done elsewhere")]
+mod dialogue;
 pub mod json;
 pub mod random;
 pub mod recording;
@@ -11,6 +14,11 @@ pub mod recording;
 /// The count file of a Python process.
 pub fn hits(bytes: &[u8]) {
     counts::fuzzed(bytes);
+}
+
+/// What a client sends to `dwell mcp`.
+pub fn mcp(bytes: &[u8]) {
+    dialogue::fuzzed::mcp(bytes);
 }
 
 /// Machine code: the load at an instruction, and the listing of a function.

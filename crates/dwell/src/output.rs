@@ -3,6 +3,7 @@
 
 use anyhow::{Context, bail};
 use observe::LeftProgram;
+pub(crate) use report::clean_lines;
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::os::fd::AsFd;
@@ -180,11 +181,6 @@ pub(crate) fn complain_of_left(left: Option<LeftProgram>, done: &str) {
             "the program (PID {pid}) did not end by signal {signal} and goes on; it is {done} up to here"
         ));
     }
-}
-
-/// Text that may quote untrusted text, cleaned line by line.
-pub(crate) fn clean_lines(text: &str) -> String {
-    text.lines().map(|line| report::clean(line, false)).collect::<Vec<_>>().join("\n")
 }
 
 /// Whether it was accepted. It was not, without an error, if the reader of the pipe is gone.

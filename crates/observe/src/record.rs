@@ -57,6 +57,7 @@ pub fn record(request: &Request, sink: &mut dyn Sink) -> Result<Recorded, Error>
         host,
     };
     let (mut session, snapshot) = Session::begin(instruments, subject, sink);
+    session.instruments.let_go();
     let mut running = held.release()?;
     // Only now: the kernel could have refused to execute the program.
     snapshot.iter().for_each(|event| session.stream.event(event));

@@ -30,6 +30,11 @@ pub fn clean(text: &str, unicode: bool) -> String {
     cleaned
 }
 
+/// Text of several lines, each cleaned to ASCII.
+pub fn clean_lines(text: &str) -> String {
+    text.lines().map(|line| clean(line, false)).collect::<Vec<_>>().join("\n")
+}
+
 fn escape(char: char, into: &mut String) {
     // Writing to a string cannot fail.
     let _ = match char {

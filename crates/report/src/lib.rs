@@ -36,7 +36,7 @@ pub mod units;
 pub mod wake;
 pub mod what_if;
 
-pub use clean::clean;
+pub use clean::{clean, clean_lines};
 pub use explain::{explain, list as list_causes};
 pub use findings::{in_words, judged_anew};
 pub use fit::fit;

@@ -527,6 +527,19 @@ fn the_kernels_counters_say_when_a_thread_turned_between_two_looks() {
 }
 
 #[test]
+fn who_slept_ends_where_the_next_one_began() {
+    let shell = || in_call(10, 10, 1, WAIT4);
+    let next = Snapshot { cpu_ns: Seen::Value(80 * MS), ..sight(30, 30, 10, b'R') };
+    let events =
+        vec![exec(0), look(1, vec![shell(), in_call(20, 20, 10, SLEEP)]), look(97, vec![shell(), next])];
+    let closed = proc(events, 97);
+    assert_eq!(step(&closed, 20, State::Sleep).1, 16);
+    assert_eq!(ms(&closed, State::User) + ms(&closed, State::Kernel), 80);
+    let slept = closed.pieces.threads.iter().find(|thread| thread.tid == 20).unwrap();
+    assert_eq!(slept.life_ns, 16 * MS + MS / 2);
+}
+
+#[test]
 fn runnable_time_is_told_from_running_by_the_kernels_counters() {
     let seen = |at: Ns| {
         let (runqueue_ns, cpu_ns) = (Seen::Value(at * 3 * MS), Seen::Value(at * 7 * MS));

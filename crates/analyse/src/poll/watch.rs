@@ -372,7 +372,8 @@ impl Watch {
     /// When a process began after this thread's had ended, where one came and one went of their
     /// parent's: one begins there when the other has ended.
     fn next_one(&self, tid: Tid, news: &[(Ns, News)]) -> Option<Ns> {
-        let thread = self.tree.get(tid).filter(|thread| thread.doing == PolledState::Running)?;
+        let lived = |doing| matches!(doing, PolledState::Running | PolledState::Blocked(_));
+        let thread = self.tree.get(tid).filter(|thread| lived(thread.doing))?;
         let parent = self.tree.parent_of(thread.pid)?;
         let looks = news.iter().filter_map(|(since, news)| match news {
             News::Is(looked) => Some((*since, looked)),

@@ -529,6 +529,36 @@ fn what_is_asked_before_the_end_of_input_is_answered() {
 }
 
 #[test]
+fn a_question_that_nobody_reads_is_the_end() {
+    let mut child = Command::new(dwell())
+        .args(["mcp", "--no-store", "--confirm"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (mut input, mut output) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+    let messages = [
+        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"capabilities": {"elicitation": {}}}}),
+        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "run", "arguments": {"command": ["true"]}}}),
+    ];
+    input.write_all(format!("{}\n", messages[0]).as_bytes()).unwrap();
+    output.read_line(&mut String::new()).unwrap();
+    drop(output);
+    input.write_all(format!("{}\n", messages[1]).as_bytes()).unwrap();
+    // Its input stays open.
+    let since = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if since.elapsed() > PATIENCE {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            panic!("the server goes on");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    drop(input);
+}
+
+#[test]
 fn hostile_messages_are_errors_and_the_server_goes_on() {
     let mut server = Server::new(&["--allow", "true"]);
     let deep = "[".repeat(200_000);

@@ -49,7 +49,7 @@ enum ObservedTree {
         root: Pid,
         /// Its file in `/proc`, which disappears with the program.
         dir: PathBuf,
-        /// Without events, the program starts when it is released, which follows at once.
+        /// Without events, the program starts when it is let go.
         start: Option<Ns>,
     },
     /// Running processes.
@@ -215,6 +215,12 @@ impl Instruments for Fallback {
         of_looks.filter(|source| !self.sources.contains(source)).chain(of_code).chain(of_switches).collect()
     }
 
+    fn let_go(&mut self) {
+        if let ObservedTree::Held { start: Some(start), .. } = &mut self.tree {
+            *start = monotonic_ns();
+        }
+    }
+
     fn pause(&self, pause: Duration) -> Duration {
         pause.min(Duration::from_nanos(self.looker.due().saturating_sub(monotonic_ns())))
     }
@@ -322,5 +328,20 @@ impl Instruments for Fallback {
         .filter(|(_, times, _)| *times > 0)
         .map(|(what, times, each_ns)| Cost { what: what.into(), times, each_ns })
         .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_events_the_wall_begins_when_the_program_is_let_go() {
+        let mut fallback = Fallback::looks_alone(std::process::id(), None);
+        let prepared = monotonic_ns();
+        fallback.let_go();
+        let mut events = Vec::new();
+        fallback.drain(&mut |event| events.push(event.clone()));
+        assert!(matches!(events.first(), Some(Event::Exec { entered, .. }) if *entered >= prepared));
     }
 }

@@ -34,6 +34,9 @@ pub(crate) trait Instruments {
     /// The program will execute this file first.
     fn expect(&mut self, _executable: &Path) {}
 
+    /// The program that was held is let go now.
+    fn let_go(&mut self) {}
+
     /// How long the reader may sleep, at most `pause`.
     fn pause(&self, pause: Duration) -> Duration;
 

@@ -1,7 +1,8 @@
 //! What a tool answers: the page as a user sees it, what the program wrote, and the result as JSON,
 //! all of it bounded and marked as data.
 
-use super::job::{Captured, Made};
+use super::dialogue::message::text;
+use super::running::{Captured, Made};
 use serde_json::{Map, Value, json};
 
 /// The most bytes of a page: with what programs wrote, a call has 64 KiB of text.
@@ -45,15 +46,6 @@ pub(super) fn of_verb(made: &Made) -> Value {
         answer["structuredContent"] = bounded(json, id);
     }
     answer
-}
-
-/// The answer of a tool that did not do what it was asked for.
-pub(super) fn refusal(said: &str) -> Value {
-    json!({"content": [text(crate::output::clean_lines(said))], "isError": true})
-}
-
-fn text(text: String) -> Value {
-    json!({"type": "text", "text": text})
 }
 
 /// What came on a standard stream; none where nothing came.

@@ -3,7 +3,8 @@
 //! A measurement has its process to itself, as from a shell; whatever becomes of it, the server
 //! goes on.
 
-use super::lines::LINE_MAX;
+use super::dialogue::job::Job;
+use super::dialogue::lines::LINE_MAX;
 use crate::cli::StoreArgs;
 use anyhow::Context;
 use serde_json::Value;
@@ -31,61 +32,33 @@ const STREAM_MAX: usize = 4 << 10;
 const PAGE_MAX: u64 = 4 << 20;
 const JSON_MAX: u64 = 32 << 20;
 
-/// What a tool makes of its arguments: the call of a verb.
-#[derive(Debug, Default)]
-pub(super) struct Job {
-    pub(super) verb: &'static str,
-    /// Its options; values are in the same word (`--pairs=3`).
-    pub(super) options: Vec<String>,
-    /// What stands after `--`.
-    pub(super) words: Vec<String>,
-    /// The commands that it starts.
-    pub(super) starts: Vec<Vec<String>>,
-    /// What it attaches to.
-    pub(super) target: Option<String>,
-    /// Whether it writes the result as JSON.
-    pub(super) json: bool,
-    /// Whether it records: its page goes to a file, and the recording is kept.
-    pub(super) records: bool,
-    /// Whether what the program writes to its standard output is given back.
-    pub(super) output: bool,
-    /// When it is ended, as by Ctrl-C.
-    pub(super) stop_after: Option<Duration>,
-}
-
-impl Job {
-    /// Whether it is about programs that run, and not only about results.
-    pub(super) fn measures(&self) -> bool {
-        !self.starts.is_empty() || self.target.is_some()
+/// How dwell is called for it.
+fn command(job: &Job, within: &Path, store: &StoreArgs) -> anyhow::Result<Command> {
+    let mut command = Command::new(env::current_exe().context("cannot find dwell itself")?);
+    command.arg(job.verb).args(&job.options);
+    let file = |option: &str, name: &str| {
+        let mut word = OsString::from(option);
+        word.push("=");
+        word.push(within.join(name));
+        word
+    };
+    if job.json {
+        command.arg(file("--json", JSON));
     }
-
-    fn command(&self, within: &Path, store: &StoreArgs) -> anyhow::Result<Command> {
-        let mut command = Command::new(env::current_exe().context("cannot find dwell itself")?);
-        command.arg(self.verb).args(&self.options);
-        let file = |option: &str, name: &str| {
-            let mut word = OsString::from(option);
-            word.push("=");
-            word.push(within.join(name));
-            word
-        };
-        if self.json {
-            command.arg(file("--json", JSON));
-        }
-        if self.records {
-            command.args([file("--output", PAGE), file("--keep", RECORDING)]);
-        }
-        command.arg(file("--id-to", ID));
-        if store.no_store {
-            command.arg("--no-store");
-        }
-        if let Some(path) = &store.store {
-            command.arg("--store").arg(path);
-        }
-        command.arg("--").args(&self.words);
-        let out = if self.records && !self.output { Stdio::null() } else { Stdio::piped() };
-        command.stdin(Stdio::null()).stdout(out).stderr(Stdio::piped());
-        Ok(command)
+    if job.records {
+        command.args([file("--output", PAGE), file("--keep", RECORDING)]);
     }
+    command.arg(file("--id-to", ID));
+    if store.no_store {
+        command.arg("--no-store");
+    }
+    if let Some(path) = &store.store {
+        command.arg("--store").arg(path);
+    }
+    command.arg("--").args(&job.words);
+    let out = if job.records && !job.output { Stdio::null() } else { Stdio::piped() };
+    command.stdin(Stdio::null()).stdout(out).stderr(Stdio::piped());
+    Ok(command)
 }
 
 /// Names of files in the directory of a job.
@@ -128,7 +101,7 @@ impl Running {
             // Nothing else can be put there.
             fs::set_permissions(directory.path(), Permissions::from_mode(0o711))?;
         }
-        let mut command = job.command(directory.path(), store)?;
+        let mut command = command(job, directory.path(), store)?;
         let mut child = command.spawn().context("cannot start dwell")?;
         let begun = Instant::now();
         Ok(Self {

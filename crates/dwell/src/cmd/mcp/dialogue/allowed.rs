@@ -1,6 +1,5 @@
 //! What the user allowed: commands by their words, and targets by their names.
 
-use crate::cli::McpArgs;
 use anyhow::bail;
 
 /// The last word of a command that may have more words.
@@ -8,32 +7,32 @@ const MORE: &str = "...";
 
 /// What may be started and looked at.
 #[derive(Debug, Default)]
-pub(super) struct Allowed {
+pub(crate) struct Allowed {
     commands: Vec<Vec<String>>,
     /// An empty one is any.
     targets: Vec<String>,
     /// Whether the user is asked about the rest.
-    pub(super) confirm: bool,
+    pub(crate) confirm: bool,
 }
 
 impl Allowed {
-    /// What the options say.
+    /// What the options say: commands, targets, and whether the user is asked about the rest.
     ///
     /// # Errors
     /// A command has no words, or cannot be split.
-    pub(super) fn of(args: &McpArgs) -> anyhow::Result<Self> {
+    pub(crate) fn of(allow: &[String], targets: &[String], confirm: bool) -> anyhow::Result<Self> {
         let mut commands = Vec::new();
-        for text in &args.allow {
+        for text in allow {
             match shlex::split(text) {
                 Some(words) if words.first().is_some_and(|first| first != MORE) => commands.push(words),
                 _ => bail!("--allow {text:?} is no command\ntry: --allow 'make -j2'"),
             }
         }
-        Ok(Self { commands, targets: args.allow_attach.clone(), confirm: args.confirm })
+        Ok(Self { commands, targets: targets.to_vec(), confirm })
     }
 
     /// Whether this command may be started.
-    pub(super) fn command(&self, words: &[String]) -> bool {
+    pub(crate) fn command(&self, words: &[String]) -> bool {
         self.commands.iter().any(|allowed| match allowed.split_last() {
             Some((last, first)) if last == MORE => words.starts_with(first),
             _ => words == allowed,
@@ -41,7 +40,7 @@ impl Allowed {
     }
 
     /// Whether this target may be attached to.
-    pub(super) fn target(&self, target: &str) -> bool {
+    pub(crate) fn target(&self, target: &str) -> bool {
         self.targets.iter().any(|allowed| allowed.is_empty() || allowed == target)
     }
 }
@@ -51,8 +50,8 @@ mod tests {
     use super::*;
 
     fn allowed(texts: &[&str]) -> anyhow::Result<Allowed> {
-        let allow = texts.iter().map(|text| (*text).to_owned()).collect();
-        Allowed::of(&McpArgs { allow, allow_attach: Vec::new(), confirm: false })
+        let allow: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
+        Allowed::of(&allow, &[], false)
     }
 
     #[test]

@@ -7,16 +7,16 @@ use serde_json::{Value, json};
 const VERSIONS: [&str; 3] = ["2025-06-18", "2025-03-26", "2024-11-05"];
 
 /// Codes of errors of JSON-RPC.
-pub(super) const PARSE_ERROR: i64 = -32700;
-pub(super) const INVALID_REQUEST: i64 = -32600;
-pub(super) const METHOD_NOT_FOUND: i64 = -32601;
-pub(super) const INVALID_PARAMS: i64 = -32602;
+pub(crate) const PARSE_ERROR: i64 = -32700;
+pub(crate) const INVALID_REQUEST: i64 = -32600;
+pub(crate) const METHOD_NOT_FOUND: i64 = -32601;
+pub(crate) const INVALID_PARAMS: i64 = -32602;
 /// The code of this server: it has too much to do.
-pub(super) const BUSY: i64 = -32000;
+pub(crate) const BUSY: i64 = -32000;
 
 /// What a client sent.
 #[derive(Debug, PartialEq)]
-pub(super) enum Message {
+pub(crate) enum Message {
     Request {
         id: Value,
         method: String,
@@ -36,7 +36,7 @@ pub(super) enum Message {
 }
 
 /// Reads one message.
-pub(super) fn read(line: &[u8]) -> Message {
+pub(crate) fn read(line: &[u8]) -> Message {
     let wrong = |code, said: &str| Message::Wrong(error(Value::Null, code, said));
     // Its depth is bounded by serde_json, its length by whoever read the line.
     let Ok(value) = serde_json::from_slice::<Value>(line) else {
@@ -62,22 +62,32 @@ pub(super) fn read(line: &[u8]) -> Message {
 }
 
 /// The answer to a request.
-pub(super) fn answer(id: Value, result: Value) -> Value {
+pub(crate) fn answer(id: Value, result: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "result": result})
 }
 
 /// The answer to what cannot be answered.
-pub(super) fn error(id: Value, code: i64, said: &str) -> Value {
+pub(crate) fn error(id: Value, code: i64, said: &str) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": said}})
 }
 
+/// The result of a tool that did not do what it was asked for.
+pub(crate) fn refusal(said: &str) -> Value {
+    json!({"content": [text(report::clean_lines(said))], "isError": true})
+}
+
+/// A text of a result.
+pub(crate) fn text(text: String) -> Value {
+    json!({"type": "text", "text": text})
+}
+
 /// What is told without being asked.
-pub(super) fn notification(method: &str, params: Value) -> Value {
+pub(crate) fn notification(method: &str, params: Value) -> Value {
     json!({"jsonrpc": "2.0", "method": method, "params": params})
 }
 
 /// The version to speak with a client that asked for this one.
-pub(super) fn version(asked: &str) -> &'static str {
+pub(crate) fn version(asked: &str) -> &'static str {
     VERSIONS.into_iter().find(|version| *version == asked).unwrap_or(VERSIONS[0])
 }
 

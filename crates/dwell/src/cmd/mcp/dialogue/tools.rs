@@ -26,8 +26,8 @@ const ROWS: u64 = 200;
 const LISTED: u64 = 20;
 
 /// A tool.
-pub(super) struct Tool {
-    pub(super) name: &'static str,
+pub(crate) struct Tool {
+    pub(crate) name: &'static str,
     title: &'static str,
     description: &'static str,
     /// The properties of its input, and those that must be there.
@@ -40,11 +40,11 @@ pub(super) struct Tool {
     ///
     /// # Errors
     /// What is wrong with them.
-    pub(super) job: fn(Value) -> Result<Job, String>,
+    pub(crate) job: fn(Value) -> Result<Job, String>,
 }
 
 /// All of them, in the order in which they are told.
-pub(super) const ALL: [Tool; 7] = [
+pub(crate) const ALL: [Tool; 7] = [
     Tool {
         name: "run",
         title: "Run a program and account for its wall-clock time",
@@ -180,12 +180,12 @@ pub(super) const ALL: [Tool; 7] = [
 
 impl Tool {
     /// The tool of this name.
-    pub(super) fn named(name: &str) -> Option<&'static Self> {
+    pub(crate) fn named(name: &str) -> Option<&'static Self> {
         ALL.iter().find(|tool| tool.name == name)
     }
 
     /// What is told of it.
-    pub(super) fn told(&self) -> Value {
+    pub(crate) fn told(&self) -> Value {
         let (properties, required) = (self.input)();
         let mut told = json!({
             "name": self.name,
