@@ -467,7 +467,7 @@ mod tests {
         judged(&run, &sites(&run, &[(Site::Call("newfstatat".into()), [100 * MS; 3])]))
     }
 
-    /// 400 listings with two calls each; so many of the 450 files that are opened were opened before.
+    /// 400 listings with two calls each; `again` of the 450 opened files were opened before.
     #[test]
     fn directories_that_are_listed_again_go_but_for_once() {
         let of = |again: u64, most: u64| {
