@@ -461,8 +461,8 @@ pub(crate) struct DiffArgs {
     #[command(flatten)]
     pub(crate) forms: FormArgs<LadderDiffResult>,
 
-    /// Write the page to FILE, as text or in the form that its name ends in (`.html`, `.json`,
-    /// `.svg`); `-`: standard output
+    /// Write the page to FILE, as text or in the form that its name ends in (`.html`, `.json`);
+    /// `-`: standard output
     #[arg(id = "page_to", short = 'o', long = "output", value_name = "FILE")]
     pub(crate) page_to: Option<OutputPath>,
 

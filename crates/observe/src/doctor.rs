@@ -145,7 +145,7 @@ fn by_perf_events(bpf: &mut [Attempt], perf: &[Attempt]) {
     {
         for one in bpf {
             let why = match one.ability {
-                Ability::BpfClock => "without BPF perf events sample code, and no page faults",
+                Ability::BpfClock => "perf events sample code; page faults need BPF",
                 Ability::Mappings => "without BPF perf events have them, of this user's programs",
                 _ => continue,
             };

@@ -60,7 +60,7 @@ pub(crate) fn parts(doctor: &Doctor, look: Look, all: bool) -> Vec<Vec<Line>> {
     let sees = match doctor.tier {
         Tier::Bpf => "trace every switch, wake-up and system call (BPF)",
         Tier::Perf => {
-            "have exact times on and off a CPU and functions (perf events), reasons from snapshots of /proc"
+            "have exact times on and off a CPU, functions (both by perf events), and reasons from snapshots of /proc"
         }
         Tier::Proc => "have snapshots of /proc, each part with an interval",
     };

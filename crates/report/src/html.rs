@@ -53,8 +53,12 @@ pub fn runs(runs: &[&RunResult]) -> String {
 
 /// `wake-up latency: imx8, board-2`: of which hosts, or of what, each once.
 fn titled<'a>(what: &str, of: impl Iterator<Item = &'a str>) -> String {
-    let mut names: Vec<String> = of.map(|name| crate::clean(name, true)).collect();
-    names.dedup();
+    let mut names: Vec<String> = Vec::new();
+    for name in of.map(|name| crate::clean(name, true)) {
+        if !name.is_empty() && !names.contains(&name) {
+            names.push(name);
+        }
+    }
     crate::clean::fit(&format!("{what}: {}", names.join(", ")), 120, true)
 }
 

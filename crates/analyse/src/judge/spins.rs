@@ -35,6 +35,8 @@ const IN_CALLS: f64 = 0.1;
 const IN_KERNEL: f64 = 0.5;
 /// The same of a loop that an interpreter runs, whose own steps take as long as a short call.
 const IN_KERNEL_INTERPRETED: f64 = 0.25;
+/// With fewer samples nothing is known of a function in one thread.
+const SAMPLES_MIN: u64 = 10;
 /// The least part of a thread's time in spinning, if it does little else.
 const OF_THREAD: f64 = 0.5;
 
@@ -139,39 +141,77 @@ fn is_interpreted(charge: &Charge<'_>) -> bool {
 fn functions<'a>(evidence: &Evidence<'a>, calls: &[(usize, &CallRow)]) -> FxHashSet<InThread<'a>> {
     let names: Vec<_> = calls.iter().map(|(_, row)| &row.name).collect();
     let wrappers = InCalls::new(evidence.profile, &names);
-    // In these calls, in others, in the kernel, in all.
-    let mut sums: FxHashMap<InThread<'a>, ([f64; 4], f64)> = FxHashMap::default();
+    let mut sums: FxHashMap<InThread<'a>, Steps> = FxHashMap::default();
     for charge in evidence.charges() {
         let Some(key) = key(&charge) else { continue };
         // What traces the calls is no time of the program's.
         if own_code::frames(evidence.profile, charge.weight).any(is_tracing) {
             continue;
         }
-        let ([these, others, in_kernel, all], needed) = sums.entry(key).or_default();
-        *needed = if is_interpreted(&charge) { IN_KERNEL_INTERPRETED } else { IN_KERNEL };
+        let steps = sums.entry(key).or_default();
+        steps.interpreted |= is_interpreted(&charge);
+        steps.samples += charge.weight.count;
         let ns = charge.weight.ns as f64;
-        *all += ns;
+        steps.all += ns;
         match charge.doing {
             Activity::Kernel => {
-                *in_kernel += ns;
+                steps.in_kernel += ns;
                 let mut frames = own_code::frames(evidence.profile, charge.weight);
                 match frames.find(|frame| is_entry(frame)) {
                     Some(entry) if calls.iter().any(|(_, row)| begins(&entry.function, &row.name.name)) => {
-                        *these += ns;
+                        steps.these += ns;
                     }
-                    Some(_) => *others += ns,
+                    Some(_) => steps.others += ns,
                     None => {}
                 }
             }
             // As the kernel is entered and left, samples strike the wrapper.
-            Activity::User if wrappers.holds(charge.weight) => *in_kernel += ns,
+            Activity::User if wrappers.holds(charge.weight) => steps.in_kernel += ns,
             _ => {}
         }
     }
-    let spins = |([these, others, in_kernel, all], needed): &([f64; 4], f64)| {
-        *these >= all * IN_CALLS && these >= others && in_kernel - others >= all * needed
+    // Few samples say nothing of one thread: what threads have few of is judged together.
+    let mut together: FxHashMap<Key<'a>, Steps> = FxHashMap::default();
+    for ((key, _), steps) in sums.iter().filter(|(_, steps)| steps.samples < SAMPLES_MIN) {
+        together.entry(*key).or_default().add(steps);
+    }
+    let spins = |key: &Key<'a>, steps: &Steps| match steps.samples < SAMPLES_MIN {
+        true => together[key].spin(),
+        false => steps.spin(),
     };
-    sums.into_iter().filter(|(_, sums)| spins(sums)).map(|(key, _)| key).collect()
+    sums.iter().filter(|((key, _), steps)| spins(key, steps)).map(|(key, _)| *key).collect()
+}
+
+/// What a function was seen at.
+#[derive(Debug, Default)]
+struct Steps {
+    /// In the calls, in ns as all of these.
+    these: f64,
+    /// In others.
+    others: f64,
+    in_kernel: f64,
+    all: f64,
+    samples: u64,
+    interpreted: bool,
+}
+
+impl Steps {
+    fn add(&mut self, more: &Steps) {
+        self.these += more.these;
+        self.others += more.others;
+        self.in_kernel += more.in_kernel;
+        self.all += more.all;
+        self.samples += more.samples;
+        self.interpreted |= more.interpreted;
+    }
+
+    /// Whether it is little else than these calls.
+    fn spin(&self) -> bool {
+        let needed = if self.interpreted { IN_KERNEL_INTERPRETED } else { IN_KERNEL };
+        self.these >= self.all * IN_CALLS
+            && self.these >= self.others
+            && self.in_kernel - self.others >= self.all * needed
+    }
 }
 
 /// Whether it is a tracer's program, or what calls it.

@@ -710,7 +710,7 @@ impl Requests {
     /// Whether one more connection can be known.
     fn has_room(&mut self, at: Ns) -> bool {
         let is_full = |connections: &FxHashMap<_, _>| connections.len() >= CONNECTIONS;
-        if is_full(&self.connections) && at >= self.swept + SWEEP_NS {
+        if is_full(&self.connections) && at.saturating_sub(self.swept) >= SWEEP_NS {
             self.swept = at;
             self.forgets_local();
         }

@@ -56,7 +56,7 @@ pub(crate) fn list(args: &ListArgs, keeper: &ResultStore) -> anyhow::Result<u8> 
             written.is_ok()
         })?;
         written = written.and_then(|()| match (shown, more) {
-            (0, _) => writeln!(out, "no such result in {:?}; all: dwell list --all", place.path()),
+            (0, _) => writeln!(out, "no such result in {:?}; without filters: dwell list", place.path()),
             (_, true) => out.write_all(results::more(shown, look).as_bytes()),
             _ => Ok(()),
         });

@@ -35,12 +35,12 @@ _dwell_or_id() {
     case "${COMP_WORDS[1]}:$2" in
         *:-*) ;;
         show:*|report:*|export:*|diff:*|tag:*|note:*|rm:*)
-            COMPREPLY+=($(compgen -W "last last-1 $("$1" list --color never 2>/dev/null | awk 'NR > 1 && $1 ~ /^[0-9a-f]+$/ { print $1 }')" -- "$2")) ;;
+            COMPREPLY+=($(compgen -W "last last-1 $("$1" list --color never 2>/dev/null | awk 'NR > 1 && /^[0-9a-f]/ && length($1) == 8 { print $1 }')" -- "$2")) ;;
     esac
 }
 complete -F _dwell_or_id -o bashdefault -o default dwell
 "#;
-const IDS_IN_FISH: &str = r#"complete -c dwell -n "__fish_seen_subcommand_from show report export diff tag note rm" -a "last last-1 (dwell list --color never 2>/dev/null | awk 'NR > 1 && \$1 ~ /^[0-9a-f]+\$/ { print \$1 }')"
+const IDS_IN_FISH: &str = r#"complete -c dwell -n "__fish_seen_subcommand_from show report export diff tag note rm" -a "last last-1 (dwell list --color never 2>/dev/null | awk 'NR > 1 && /^[0-9a-f]/ && length(\$1) == 8 { print \$1 }')"
 "#;
 
 /// The command without what is of no use by hand: generators offer options that no help has.

@@ -17,8 +17,8 @@ pub(crate) struct OutputArgs<R: Render> {
     #[command(flatten)]
     pub(crate) forms: FormArgs<R>,
 
-    /// Write the page to FILE, as text or in the form that its name ends in (`.html`, `.json`,
-    /// `.svg`); `-`: standard output
+    /// Write the page to FILE, as text or in the form that its name ends in (`.html`, `.json`);
+    /// `-`: standard output
     #[arg(id = "page_to", short = 'o', long = "output", value_name = "FILE")]
     pub(crate) page_to: Option<OutputPath>,
 
@@ -46,6 +46,9 @@ impl<R: Render> OutputArgs<R> {
     }
 }
 
+/// What `-o` is called.
+const PAGE_TO: [&str; 2] = ["page_to", "output"];
+
 /// The paths on the command line for the forms of `R`.
 #[derive(Debug)]
 pub(crate) struct FormArgs<R> {
@@ -65,7 +68,13 @@ impl<R: Render> FromArgMatches for FormArgs<R> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         let path = |name| Some((name, matches.get_one::<OutputPath>(name)?.clone()));
         let paths = R::FORMS.iter().filter_map(|form| path(form.name));
-        let paths = paths.map(|(name, path)| (name.to_owned(), path)).collect();
+        let mut paths: Paths = paths.map(|(name, path)| (name.to_owned(), path)).collect();
+        // `-o page.html` is `--html page.html`, for each verb that asks what its outputs are.
+        let to = PAGE_TO.iter().find_map(|id| matches.try_get_one::<OutputPath>(id).ok().flatten());
+        let named = |to: &OutputPath| R::FORMS.iter().find(|form| to.ending() == Some(form.name));
+        if let Some((to, form)) = to.and_then(|to| Some((to, named(to)?))) {
+            paths.entry(form.name.to_owned()).or_insert_with(|| to.clone());
+        }
         Ok(Self { paths, of: PhantomData })
     }
 

@@ -67,7 +67,13 @@ impl<R: Render> Outputs<R> {
         written: Option<&Path>,
         read: &[&Path],
     ) -> anyhow::Result<Self> {
+        // `-o page.html` is among the forms.
+        let page = match page {
+            Page::To(path) if paths.values().any(|other| other == path) => Page::None,
+            page => page,
+        };
         let to = if let Page::To(path) = page { Some(path) } else { None };
+        to.map_or(Ok(()), path::is_text)?;
         path::distinct(paths.values().chain(to), written, read)?;
         let mut forms = Vec::new();
         for (name, path) in paths {
@@ -76,19 +82,6 @@ impl<R: Render> Outputs<R> {
             path::is_of_form(name, path)?;
             forms.push((form, Destination::open(path)?));
         }
-        // `-o page.html` is a page for a browser.
-        let form_of = |path: &OutputPath| {
-            let ending = path.path()?.extension()?.to_str()?;
-            R::FORMS.iter().find(|form| form.name == ending)
-        };
-        let (page, named) = match page {
-            Page::To(path) => match form_of(path) {
-                Some(form) => (Page::None, Some((form, Destination::open(path)?))),
-                None => (page, None),
-            },
-            page => (page, None),
-        };
-        forms.extend(named);
         forms.sort_by_key(|(form, _)| R::FORMS.iter().position(|other| other.name == form.name));
         let shown = !paths.values().any(|path| *path == OutputPath::Stdout);
         let page = match page {
@@ -175,15 +168,27 @@ mod tests {
         const FORMS: &'static [Form<Self>] = &[Form::json(|_| b"{}".to_vec())];
     }
 
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        outputs: crate::out::args::OutputArgs<Both>,
+    }
+
+    fn open(path: &Path) -> anyhow::Result<Outputs<Both>> {
+        let line: Line = clap::Parser::parse_from([Path::new("x"), Path::new("-o"), path]);
+        line.outputs.open(&[])
+    }
+
     #[test]
     fn a_page_is_written_in_the_form_that_its_name_ends_in() {
         let top = tempfile::tempdir().unwrap();
         for (name, content) in [("x.json", "{}"), ("x.txt", "a page\n"), ("json", "a page\n")] {
             let path = top.path().join(name);
-            let to = OutputPath::File(path.clone());
-            let outputs = Outputs::open(&Paths::new(), Page::To(&to), None, &[]).unwrap();
-            assert!(outputs.write(&Both, &LookArgs::default()).is_whole());
+            assert!(open(&path).unwrap().write(&Both, &LookArgs::default()).is_whole());
             assert_eq!(std::fs::read_to_string(path).unwrap(), content, "{name}");
         }
+        let picture = top.path().join("x.svg");
+        let refused = open(&picture).err().expect("it has no picture").to_string();
+        assert!(refused.contains("has no svg") && !picture.exists(), "{refused}");
     }
 }

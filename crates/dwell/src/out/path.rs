@@ -33,6 +33,11 @@ impl OutputPath {
         }
     }
 
+    /// What the name of a file ends in: `json`.
+    pub(crate) fn ending(&self) -> Option<&str> {
+        self.path()?.extension()?.to_str()
+    }
+
     /// As on the command line.
     pub(crate) fn text(&self) -> OsString {
         self.path().map_or_else(|| "-".into(), |path| path.as_os_str().to_owned())
@@ -57,11 +62,23 @@ pub(crate) fn distinct<'a>(
     Ok(())
 }
 
+/// Endings of names that say what is in a file.
+const TOLD: [&str; 7] = ["json", "svg", "png", "csv", "dwell", "xml", "html"];
+
+/// Checks that a page of text does not go to a file whose name says otherwise.
+pub(super) fn is_text(output: &OutputPath) -> anyhow::Result<()> {
+    match output.ending().filter(|ending| TOLD.contains(ending)) {
+        Some(ending) => {
+            let path = output.text();
+            bail!("this result has no {ending}, and {path:?} is called so\ntry: a file that ends in .txt")
+        }
+        None => Ok(()),
+    }
+}
+
 /// Checks that a file whose name says what is in it gets that: `--png x.svg` is a slip.
 pub(super) fn is_of_form(form: &str, output: &OutputPath) -> anyhow::Result<()> {
-    const TOLD: [&str; 7] = ["json", "svg", "png", "csv", "dwell", "xml", "html"];
-    let extension = output.path().and_then(Path::extension).and_then(|extension| extension.to_str());
-    let told = extension.filter(|extension| TOLD.contains(extension));
+    let told = output.ending().filter(|ending| TOLD.contains(ending));
     let own = match form {
         "json" | "firefox" | "speedscope" | "hyperfine" | "hyperfine-1" | "otlp" => "json",
         "junit" => "xml",

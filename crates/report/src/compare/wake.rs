@@ -111,23 +111,17 @@ fn origin(origin: &MeasurementOrigin) -> String {
     known.join(", ")
 }
 
-/// `A: before.json: imx8, Linux 6.12, …`: with the file where both are of one host.
-fn named(side: &str, diff: &WakeComparison, at: usize) -> String {
+/// `before.json: imx8, Linux 6.12, …`: with the file where both are of one host.
+fn named(diff: &WakeComparison, at: usize) -> String {
     let alike = (&diff.a.host, &diff.a.kernel) == (&diff.b.host, &diff.b.kernel);
     let name = Some(&diff.names[at]).filter(|name| alike && !name.is_empty());
     let name = name.map(|name| format!("{name}: ")).unwrap_or_default();
-    format!("{side}: {name}{}", origin([&diff.a, &diff.b][at]))
+    format!("{name}{}", origin([&diff.a, &diff.b][at]))
 }
 
 fn top(diff: &WakeComparison, look: Look) -> Vec<Line> {
-    let alike = (&diff.a.host, &diff.a.kernel) == (&diff.b.host, &diff.b.kernel);
-    let side = |side: &str, of: &MeasurementOrigin, name: &str| {
-        let name = if alike && !name.is_empty() { format!("{name}: ") } else { String::new() };
-        parts::origin(side, &format!("{name}{}", origin(of)), "", look)
-    };
-    let [name_a, name_b] = &diff.names;
-    let mut lines = side("A", &diff.a, name_a);
-    lines.extend(side("B", &diff.b, name_b));
+    let mut lines = parts::origin("A", &named(diff, 0), "", look);
+    lines.extend(parts::origin("B", &named(diff, 1), "", look));
     lines.extend(differences(&diff.differences, look));
     lines
 }
@@ -294,7 +288,7 @@ fn histograms(case: &CaseDiff, look: Look) -> Vec<Vec<Line>> {
 pub(crate) fn picture(diff: &WakeComparison) -> Picture {
     let mut picture = Picture::new(PAPER);
     let mut lines = vec![summary(diff, PLAIN).render()];
-    lines.extend([named("A", diff, 0), named("B", diff, 1)]);
+    lines.extend([format!("A: {}", named(diff, 0)), format!("B: {}", named(diff, 1))]);
     head(&mut picture, &lines);
     for case in &diff.cases {
         if let CaseName::OfSheet(name) = &case.name {

@@ -8,7 +8,7 @@ use crate::paint::{Ink, Line};
 use crate::table::{Table, figure, text};
 use crate::units::{count, counted, duration, duration_range, share_of_one, three_digits};
 use model::requests::{
-    Deadline, HeldBy, KindPart, RequestFinding, RequestPart, RequestTime, Requests, SlowOrTypical, Unit,
+    Deadline, KindPart, RequestFinding, RequestPart, RequestTime, Requests, SlowOrTypical, Unit,
 };
 use model::wait::{WaitCall, WaitTarget};
 use model::{Ns, Reason, Run, Seen, State};
@@ -65,7 +65,7 @@ pub(super) fn table(run: &Run, look: Look, rows: usize) -> Vec<Line> {
             (Ink::Plain, more(part, look)),
             (Ink::Plain, duration(part.without.p99_ns)),
         ]);
-        for held in held(part) {
+        for held in part.held.iter().filter(|held| held.slow_ns.saturating_mul(HELD_WORTH) >= part.slow_ns) {
             table.row(vec![
                 (
                     Ink::Dim,
@@ -227,14 +227,10 @@ fn finding(found: &RequestFinding, all: &Requests, look: Look) -> Vec<Line> {
     line.wrap(2)
 }
 
-/// What those did who ended such waits, where that is a part of them worth telling.
-fn held(part: &RequestPart) -> impl Iterator<Item = &HeldBy> {
-    part.held.iter().filter(|held| held.slow_ns.saturating_mul(HELD_WORTH) >= part.slow_ns)
-}
-
-/// `, whose holder is at main.go:17 main.reserve (timer)`.
+/// `, whose holder is at main.go:17 main.reserve (timer)`: for half of the wait or more.
 fn holder(part: &RequestPart) -> String {
-    let Some((held, place)) = held(part).find_map(|held| Some((held, held.place.value()?))) else {
+    let most = part.held.first().filter(|held| held.slow_ns.saturating_mul(2) >= part.slow_ns);
+    let Some((held, place)) = most.and_then(|held| Some((held, held.place.value()?))) else {
         return String::new();
     };
     let of = reason(&held.call, &held.on, held.at, false);

@@ -23,14 +23,16 @@ pub(super) static CAUSE: Cause = Cause {
               task that takes 20 ms delays each request that comes meanwhile by up to 20 ms, and \
               with several such tasks they queue.",
         rule: "In the time that was observed the program had two accepted connections or more: one \
-               has no others to keep waiting. One thread of it does most: it is blocked in sleeps \
-               or in waits for a disk, a pipe or another peer for half of its time or more (its \
-               waits for a CPU left out), so that every other request that comes finds it so. Waits for any of several things \
-               (`epoll_wait`, `poll`, `select`) are the loop's own and do not count. Or it computes \
-               for half of its time or more, and for 10 ms or more for each connection: with less, \
-               the thread has much to do, but no task of it delays others by what a person or a \
-               client notices. No other thread does half as much, and none is woken by the network \
-               where it waits for requests: that one would serve them.",
+               has no others to keep waiting. One thread of it does most. Its time is taken without \
+               its waits for a CPU. For half of that or more it is blocked in sleeps or in waits for \
+               a disk, a pipe or another peer, so that every other request that comes finds it so. \
+               Waits for any of several things (`epoll_wait`, `poll`, `select`) are the loop's own \
+               and do not count. Or for half of it or more it computes, and for 10 ms or more for \
+               each connection: with less, the thread has much to do, but no task of it delays \
+               others by what a person or a client notices. This is a quarter of all of its time or \
+               more: with less, it waits for a CPU most of all. No other thread does half as much, \
+               and none is woken by the network where it waits for requests: that one would serve \
+               them.",
         else_it_could_be: "The clients may ask one after the other, so that no request waits. The \
                            addresses of clients do not tell.",
         change: "Let the task wait without its thread: `await asyncio.sleep`, an asynchronous \
@@ -51,6 +53,8 @@ pub(super) static CAUSE: Cause = Cause {
 const ACCEPTED_MIN: u64 = 2;
 /// The thread is blocked, or computes, for this part of its time.
 const BLOCKED_PART: Ns = 2;
+/// That is this part of all of its time, with its waits for a CPU.
+const OF_ALL_PART: Ns = 4;
 /// It computes for so long for each connection.
 const TASK_NS_MIN: Ns = 10_000_000;
 /// Another thread does this part of what it does: then it is not alone.
@@ -84,8 +88,15 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             Some(blocked) => Outcome::Found(vec![finding(evidence, thread, &blocked, accepted)]),
             None => {
                 let part = does(thread) as f64 / of_itself_ns(thread).max(1) as f64;
-                let what = say!("of the time of the thread that serves it is in tasks of 10 ms or blocked");
-                Outcome::RuledOut(RuledOut::below(Share(part), what, Share(1.0 / BLOCKED_PART as f64)))
+                let needed = 1.0 / BLOCKED_PART as f64;
+                let why = if part < needed {
+                    let what = say!("of the time of the thread that serves it is in tasks or blocked");
+                    RuledOut::below(Share(part), what, Share(needed))
+                } else {
+                    say!("the thread that serves has no tasks of 10 ms, or waits for a CPU most of all")
+                        .into()
+                };
+                Outcome::RuledOut(why)
             }
         }
     })
@@ -140,7 +151,9 @@ struct Blocked<'a> {
 
 impl<'a> Blocked<'a> {
     fn of(evidence: &Evidence<'a>, row: usize, thread: &ThreadLedger, accepted: u64) -> Option<Self> {
-        let half = |ns: Ns| ns > 0 && ns >= of_itself_ns(thread) / BLOCKED_PART;
+        let half = |ns: Ns| {
+            ns > 0 && ns >= of_itself_ns(thread) / BLOCKED_PART && ns >= thread.life_ns / OF_ALL_PART
+        };
         let waits = blocking(evidence, thread);
         let ns = waits.iter().map(|(.., ns)| ns).sum();
         if half(ns) {
@@ -188,7 +201,9 @@ fn finding(evidence: &Evidence<'_>, thread: &ThreadLedger, blocked: &Blocked<'_>
             "of ",
             Time(thread.life_ns),
             " it waited for requests for ",
-            Time(thread.ns_in(|state| state == State::Idle))
+            Time(thread.ns_in(|state| state == State::Idle)),
+            ", and for a CPU for ",
+            Time(thread.life_ns - of_itself_ns(thread))
         )],
         assumes: vec![say!("requests come while it is blocked")],
         verify: vec![say!("dwell attach again: the thread mostly waits for requests")],
@@ -263,6 +278,9 @@ mod tests {
             &[(State::User, 460 * MS), (State::Runqueue, 80 * MS), (State::Idle, 460 * MS)],
         )];
         assert!(is(&run));
+        let starved = [(State::User, 240 * MS), (State::Runqueue, 740 * MS), (State::Idle, 20 * MS)];
+        run.threads = vec![thread(100, &starved)];
+        assert!(!is(&run), "the CPU is what it waits for");
     }
 
     #[test]

@@ -93,6 +93,9 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     })
 }
 
+/// From this share of the time on, what spins is more than can be left out of all code.
+const SPINS_MIN: f64 = 0.05;
+
 /// The function with most of the samples in its own mode.
 fn leading<'a>(evidence: &Evidence<'a>, all: Amount) -> Option<(Sum<'a>, Share)> {
     let spinning = spins::spinning(evidence);
@@ -123,7 +126,10 @@ fn spread(evidence: &Evidence<'_>, all: Amount, first: Option<Sum<'_>>) -> Optio
         charge.doing == Activity::User && !matches!(charge.within, Within::Allocator(_))
     };
     // What spins is the finding of another cause.
-    if !spins::spinning(evidence).is_empty() {
+    let spinning = spins::spinning(evidence);
+    let spins = |charge: &Charge<'_>| spins::key(charge).is_some_and(|key| spinning.contains(&key));
+    let spins_ns: f64 = evidence.charges().filter(spins).map(|charge| charge.weight.ns as f64).sum();
+    if spins_ns > 0.0 && spins_ns >= all.ns * SPINS_MIN {
         return None;
     }
     for charge in evidence.charges().filter(counts) {

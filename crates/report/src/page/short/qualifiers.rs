@@ -12,7 +12,7 @@ use model::{Diagnosis, Run, Seen};
 /// Notes that are shown; the others are counted.
 const NOTES: usize = 2;
 
-/// The lines; a document, whose lead has the ending and whose end has the notes, has the others.
+/// The lines. A document has the ending in its lead and the notes at its end, and not here.
 pub(in super::super) fn lines(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
     let (coverage, doubts) = (&run.coverage, diagnosis.doubts);
     let ending = headline::ending(run.exit, run.window.is_some()).filter(|_| !look.is_document());
