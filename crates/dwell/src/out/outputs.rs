@@ -69,11 +69,12 @@ impl<R: Render> Outputs<R> {
     ) -> anyhow::Result<Self> {
         // `-o page.html` is among the forms.
         let page = match page {
-            Page::To(path) if paths.values().any(|other| other == path) => Page::None,
+            Page::To(path) if path.ending().is_some_and(|name| paths.get(name) == Some(path)) => Page::None,
             page => page,
         };
         let to = if let Page::To(path) = page { Some(path) } else { None };
-        to.map_or(Ok(()), path::is_text)?;
+        // What has no form at all is one: a page for a browser.
+        to.filter(|_| !R::FORMS.is_empty()).map_or(Ok(()), path::is_text)?;
         path::distinct(paths.values().chain(to), written, read)?;
         let mut forms = Vec::new();
         for (name, path) in paths {

@@ -247,7 +247,7 @@ fn what_cannot_be_run_is_said_with_the_reason() {
         (&["no-such-pair"][..], "the lab has no \"no-such-pair\"\n"),
         (&["small-files", "--run", "sideways"], "small-files has no way \"sideways\"\n"),
         (&["--score", "--only", "small-files,none"], "the lab has no \"none\"\n"),
-        (&["small-files", "--dir", "/no/such"], "cannot use \"/no/such\"\n"),
+        (&["small-files", "--dir", "/no/such"], "cannot use \"/no/such\": No such file or directory"),
         (&["list-nodes", "--pairs", "6"], "6 pairs of runs can decide nothing here"),
         (&["computes", "--latency", "5"], "--latency is for downloads and log-resolver\n"),
         (&["log-resolver", "--rate", "5000"], "--rate is for downloads\n"),
