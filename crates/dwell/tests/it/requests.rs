@@ -126,8 +126,9 @@ fn what_a_few_requests_sleep_with_a_lock_is_theirs_and_a_wait_of_others() {
         ensure(ns(sleep, "typical_ns") == 0, "and others do not", &told)?;
         let place = sleep.map(|part| part["place"].to_string()).unwrap_or_default();
         ensure(place.contains("serve"), "where they do", &told)?;
-        let more = sleep.and_then(|part| part["more_ns"][0].as_i64());
-        ensure(more > Some(0), "and have more of it", &told)?;
+        // Who waits for one that sleeps takes as long as that: half of the slowest may be either.
+        let more = |part: Option<&Value>| part.and_then(|part| part["more_ns"][0].as_i64());
+        ensure(more(sleep).max(more(lock)) > Some(0), "and have more of it", &told)?;
         let without = ns(sleep.map(|part| &part["without"]), "p99_ns");
         let p99 = told.run["requests"]["latency"]["p99_ns"].as_u64();
         ensure(Some(without) < p99, "without it they were faster", &told)?;
