@@ -82,12 +82,23 @@ pub(super) fn calls<'a>(evidence: &Evidence<'a>) -> (Vec<(usize, &'a CallRow)>, 
 
 /// A function of the program in one of its threads (index in the profile): what polls in one may
 /// compute in another, above all an interpreter.
-pub(super) type InThread<'a> = (Key<'a>, u32);
+type InThread<'a> = (Key<'a>, u32);
+
+/// Functions, by thread, whose time is such calls.
+#[derive(Debug, Default)]
+pub(super) struct Spinning<'a>(FxHashSet<InThread<'a>>);
+
+impl Spinning<'_> {
+    /// Whether the time is of one of them.
+    pub(super) fn has(&self, charge: &Charge<'_>) -> bool {
+        key(charge).is_some_and(|key| self.0.contains(&key))
+    }
+}
 
 /// Functions of the program whose time is such calls.
-pub(super) fn spinning<'a>(evidence: &Evidence<'a>) -> FxHashSet<InThread<'a>> {
+pub(super) fn spinning<'a>(evidence: &Evidence<'a>) -> Spinning<'a> {
     match calls(evidence) {
-        (calls, _) if calls.is_empty() => FxHashSet::default(),
+        (calls, _) if calls.is_empty() => Spinning::default(),
         (calls, _) => functions(evidence, &calls),
     }
 }
@@ -96,7 +107,7 @@ pub(super) fn spinning<'a>(evidence: &Evidence<'a>) -> FxHashSet<InThread<'a>> {
 pub(super) fn of<'a>(evidence: &Evidence<'a>, calls: Vec<(usize, &'a CallRow)>) -> Spins<'a> {
     let profile = evidence.profile;
     let spinning = functions(evidence, &calls);
-    let is_spin = |charge: &Charge<'_>| key(charge).is_some_and(|key| spinning.contains(&key));
+    let is_spin = |charge: &Charge<'_>| spinning.has(charge);
     let (mut all, mut spent) = (Amount::default(), Amount::default());
     let mut of_thread: FxHashMap<u32, [f64; 2]> = FxHashMap::default();
     for charge in evidence.charges() {
@@ -119,7 +130,7 @@ pub(super) fn of<'a>(evidence: &Evidence<'a>, calls: Vec<(usize, &'a CallRow)>) 
 }
 
 /// Whose the time is, by thread.
-pub(super) fn key<'a>(charge: &Charge<'a>) -> Option<InThread<'a>> {
+fn key<'a>(charge: &Charge<'a>) -> Option<InThread<'a>> {
     let key: Key<'a> = match charge.owner {
         Owner::Function(frame) => (&frame.function, &frame.module),
         Owner::Unnamed(module) => ("", module),
@@ -138,7 +149,7 @@ fn is_interpreted(charge: &Charge<'_>) -> bool {
 }
 
 /// Functions of the program that are mostly in the kernel, for these calls more than for others.
-fn functions<'a>(evidence: &Evidence<'a>, calls: &[(usize, &CallRow)]) -> FxHashSet<InThread<'a>> {
+fn functions<'a>(evidence: &Evidence<'a>, calls: &[(usize, &CallRow)]) -> Spinning<'a> {
     let names: Vec<_> = calls.iter().map(|(_, row)| &row.name).collect();
     let wrappers = InCalls::new(evidence.profile, &names);
     let mut sums: FxHashMap<InThread<'a>, Steps> = FxHashMap::default();
@@ -179,7 +190,7 @@ fn functions<'a>(evidence: &Evidence<'a>, calls: &[(usize, &CallRow)]) -> FxHash
         true => together[key].spin(),
         false => steps.spin(),
     };
-    sums.iter().filter(|((key, _), steps)| spins(key, steps)).map(|(key, _)| *key).collect()
+    Spinning(sums.iter().filter(|((key, _), steps)| spins(key, steps)).map(|(key, _)| *key).collect())
 }
 
 /// What a function was seen at.

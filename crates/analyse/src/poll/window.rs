@@ -8,7 +8,7 @@ use super::closed::Closed;
 use super::late::Unsure;
 use super::members::{Member, Members};
 use super::mix::UserShare;
-use super::run::{scaled, step_thread};
+use super::run::{based_on, scaled, step_thread};
 use super::tree::Tree;
 use crate::account::{
     Activity, Breakdown, Divide, NOBODY, Pieces, Seeing, Slot, Sum, Total, WaitTimes, phases, wait_rows,
@@ -152,14 +152,11 @@ fn looked(ns: Ns, whole: Ns, looks: u64) -> (Ns, Ns) {
 
 /// What a window's account is based on, in words.
 fn notes(tier: Tier, looks: u64, wall_ns: Ns) -> Vec<String> {
-    let every_ms = wall_ns as f64 / 1e6 / looks.max(1) as f64;
-    let s = if looks == 1 { "" } else { "s" };
     let basis = match tier {
         Tier::Proc => "CPU and run-queue time is from the kernel's counters; what was waited for is",
         _ => "what was waited for is",
     };
-    let mut notes =
-        vec![format!("{basis} based on {looks} snapshot{s} of /proc, one every {every_ms:.1} ms")];
+    let mut notes = vec![format!("{basis} {}", based_on(looks, wall_ns))];
     if tier == Tier::Proc {
         notes.push("threads that lived only between two snapshots are missing".to_owned());
     }

@@ -101,11 +101,10 @@ fn leading<'a>(evidence: &Evidence<'a>, all: Amount) -> Option<(Sum<'a>, Share)>
     let spinning = spins::spinning(evidence);
     let counts = |within: Within<'_>| !matches!(within, Within::Allocator(_));
     let of = |doing: Activity| {
-        let spins = |charge: &Charge<'_>| spins::key(charge).is_some_and(|key| spinning.contains(&key));
         own_code::functions(
             evidence
                 .charges()
-                .filter(|charge| charge.doing == doing && counts(charge.within) && !spins(charge)),
+                .filter(|charge| charge.doing == doing && counts(charge.within) && !spinning.has(charge)),
         )
     };
     let in_kernel: FxHashMap<_, f64> =
@@ -127,8 +126,8 @@ fn spread(evidence: &Evidence<'_>, all: Amount, first: Option<Sum<'_>>) -> Optio
     };
     // What spins is the finding of another cause.
     let spinning = spins::spinning(evidence);
-    let spins = |charge: &Charge<'_>| spins::key(charge).is_some_and(|key| spinning.contains(&key));
-    let spins_ns: f64 = evidence.charges().filter(spins).map(|charge| charge.weight.ns as f64).sum();
+    let spin = evidence.charges().filter(|charge| spinning.has(charge));
+    let spins_ns: f64 = spin.map(|charge| charge.weight.ns as f64).sum();
     if spins_ns > 0.0 && spins_ns >= all.ns * SPINS_MIN {
         return None;
     }
