@@ -58,6 +58,8 @@ struct Use {
     waits: u64,
     waited_ns: Ns,
     exchanges: Exchanges,
+    /// When something was sent last.
+    sent_at: Ns,
     turns: TurnsOfOne,
     /// When the first answer was there, where a thread waited for it.
     first_answer_at: Option<Ns>,
@@ -94,11 +96,20 @@ struct Sum {
 }
 
 impl Connections {
-    /// A thread of the tree sent something.
-    pub(crate) fn sent(&mut self, ends: SocketEnds) {
+    /// A thread of the tree sent something then.
+    pub(crate) fn sent(&mut self, ends: SocketEnds, at: Ns) {
         let Some((of, open)) = self.of(ends) else { return };
         of.exchanges.wrote();
+        of.sent_at = at;
         open.unanswered += u64::from(of.turns.sent());
+    }
+
+    /// A client asked then, which had its answer. Where a thread of the tree waited for that, it
+    /// has been told.
+    pub(crate) fn asked(&mut self, ends: SocketEnds, arrived: Ns) {
+        if let Some(of) = self.open.get_mut(&ends) {
+            of.exchanges.waited(arrived.saturating_sub(of.sent_at));
+        }
     }
 
     /// Whether something was sent on this connection that is not answered yet.
@@ -306,7 +317,7 @@ mod tests {
     const MS: Ns = 1_000_000;
 
     fn waits(connections: &mut Connections, on: SocketEnds, ns: Ns) {
-        connections.sent(on);
+        connections.sent(on, 10 * MS);
         let wait =
             WaitContext { call: Some(Call(0)), uninterruptible: false, io: false, on: Object::Net(on) };
         connections.waited(&wait, &Waker::Unknown, Until::SomethingCame, (10 * MS, 10 * MS + ns));

@@ -17,10 +17,10 @@ pub(crate) fn note(waits: &[WaitRow], answers: bool, follows: bool) -> Option<St
         let waits = "waits of goroutines (locks, channels, timers) are";
         return Some(match (answers, follows) {
             (true, true) => format!("{waits} in the time of requests only, not in that of threads"),
-            (true, false) => format!(
-                "{waits} not seen, only those of threads; nor is what one hands to another: a request's time \
-                 may stand with another one"
-            ),
+            (true, false) => {
+                "goroutines' waits and hand-overs are not seen: a request's time may stand with another one"
+                    .to_owned()
+            }
             (false, _) => format!("{waits} not seen, only those of threads"),
         });
     }

@@ -312,7 +312,10 @@ impl Trace {
                 if let Some(slot) = self.tree.ran_until(*tid, *at, calls) {
                     let within = self.sends.last(ends.reversed()).is_some();
                     let from = match self.names.roles.serves(*ends) {
-                        true => ReceivedFrom::Client { within },
+                        true => {
+                            self.connections.asked(*ends, arrived.unwrap_or(*at));
+                            ReceivedFrom::Client { within }
+                        }
                         false => ReceivedFrom::Peer(self.names.peer(*ends)),
                     };
                     self.tree.requests.received(slot, (*tid, *ends, from), (*arrived, *at), *bytes);
@@ -637,7 +640,7 @@ impl Trace {
 
     fn sends(&mut self, at: Ns, tid: Tid, ends: SocketEnds, calls: &Calls) {
         let Some(sender) = self.tree.ran_until(tid, at, calls) else { return };
-        self.connections.sent(ends);
+        self.connections.sent(ends, at);
         self.tree.requests.sent(sender, ends, self.names.roles.serves(ends), at);
         // A service that has answered asks for nothing. Of local sockets limits are not followed: a
         // line for a log must not hide whom the thread has asked.

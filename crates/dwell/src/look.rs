@@ -6,7 +6,7 @@ use report::Look;
 use std::env;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
-use terminal_size::{Width, terminal_size_of};
+use terminal_size::{Height, Width, terminal_size_of};
 
 /// Columns where neither a terminal nor the environment has a width.
 const DEFAULT_WIDTH: u16 = 100;
@@ -48,11 +48,13 @@ pub(crate) enum OutputKind {
 
 /// The look of a page on this output.
 pub(crate) fn look(args: &LookArgs, kind: OutputKind) -> Look {
-    let (terminal, columns) = match kind {
-        OutputKind::Stdout => (io::stdout().is_terminal(), columns(io::stdout())),
-        OutputKind::Stderr => (io::stderr().is_terminal(), columns(io::stderr())),
+    let (terminal, size) = match kind {
+        OutputKind::Stdout => (io::stdout().is_terminal(), terminal_size_of(io::stdout())),
+        OutputKind::Stderr => (io::stderr().is_terminal(), terminal_size_of(io::stderr())),
         OutputKind::File => (false, None),
     };
+    let columns = size.map(|(Width(columns), _)| columns).filter(|columns| *columns > 0);
+    let rows = size.map(|(_, Height(rows))| rows).filter(|rows| *rows > 0);
     let asked_by_environment = || if kind == OutputKind::File { None } else { text("COLUMNS")?.parse().ok() };
     let width = args.width.or(columns).or_else(asked_by_environment).unwrap_or(DEFAULT_WIDTH);
     Look {
@@ -60,11 +62,8 @@ pub(crate) fn look(args: &LookArgs, kind: OutputKind) -> Look {
         width: width.min(u16::MAX - 1),
         colour: coloured(args.color, terminal, &text),
         unicode: unicode(&text),
+        height: rows.unwrap_or(Look::HEIGHT),
     }
-}
-
-fn columns(of: impl std::os::fd::AsFd) -> Option<u16> {
-    terminal_size_of(of).map(|(Width(columns), _)| columns).filter(|columns| *columns > 0)
 }
 
 fn text(name: &str) -> Option<String> {

@@ -227,20 +227,17 @@ fn a_kept_result_shows_what_its_run_showed() {
     assert!(differ.is_empty(), "{}", differ.join("\n"));
 }
 
-/// Lines of the page on a screen: fewer than the rows of a small terminal.
-const SCREEN_LINES: usize = 30;
-
 #[test]
 fn the_page_of_every_recording_fits_a_screen() {
     let mut too_large = Vec::new();
     for name in names() {
         let case = Case::read(&directory().join(format!("{name}.dwell"))).expect("it was read before");
-        for width in [80, 100, 120, 200] {
-            let page = case.screen(Look { width, colour: false, unicode: true });
+        for (width, height) in [(80, 24), (80, 30), (100, 30), (120, 30), (200, 30), (140, 50)] {
+            let page = case.screen(Look { width, colour: false, unicode: true, height });
             let lines = page.lines().count();
             let columns = page.lines().map(|line| line.chars().count()).max().unwrap_or(0);
-            if lines > SCREEN_LINES || columns > usize::from(width) {
-                too_large.push(format!("{name} at {width}: {lines} lines of {columns} columns\n{page}"));
+            if lines + 1 > usize::from(height) || columns > usize::from(width) {
+                too_large.push(format!("{name} at {width}x{height}: {lines} lines of {columns}\n{page}"));
             }
         }
     }

@@ -81,7 +81,8 @@ pub enum ExplainedBy {
 /// Waits of one kind that no finding explains.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UnjudgedWaits {
-    /// Where in the kernel: the call's name, empty for a fault.
+    /// Where in the kernel: the call's name, empty for a fault, `not seen` where it was not
+    /// observed.
     pub call: WaitCall,
     /// The wait target.
     pub on: WaitTarget,

@@ -28,7 +28,8 @@ pub struct HandOverRow {
     /// observed.
     #[schemars(with = "crate::shape::WaitState")]
     pub reason: State,
-    /// The call in which the thread waited. In JSON its name, empty for a fault.
+    /// The call in which the thread waited. In JSON its name, empty for a fault, `not seen` where
+    /// it was not observed.
     pub call: WaitCall,
     /// Through what: the wait target. In JSON an object: `{"kind": "pipe", "name": null}`.
     pub through: WaitTarget,

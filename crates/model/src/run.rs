@@ -508,7 +508,8 @@ pub struct WaitRow {
     /// observed.
     #[schemars(with = "crate::shape::WaitState")]
     pub reason: State,
-    /// Where in the kernel it blocked. In JSON the call's name, empty for a fault.
+    /// Where in the kernel it blocked. In JSON the call's name, empty for a fault, `not seen`
+    /// where it was not observed.
     pub call: WaitCall,
     /// The wait target. In JSON an object: `{"kind": "file", "name": "/etc/passwd"}`.
     pub on: WaitTarget,

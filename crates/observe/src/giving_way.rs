@@ -1,9 +1,9 @@
 //! When the thread that reads events leaves its CPU to the program, and when it does not: while
-//! buffers fill fast, or it gets its CPU late, it is a thread like others, so that no event is
-//! lost.
+//! buffers fill fast, or it gets its CPU late, it is a thread like others, and where both come
+//! together it runs before them, so that no event is lost.
 
 use model::Ns;
-use sys::policy::Background;
+use sys::policy::{Background, RtBoost};
 
 /// Reads in a row that came in time and found little, before the thread gives way: a fifth of a
 /// second at the slowest pace.
@@ -17,6 +17,9 @@ const LATE_NS: Ns = 2_000_000;
 #[derive(Debug, Default)]
 pub(crate) struct GivingWay {
     background: Option<Background>,
+    /// It has got its CPU late while buffers filled fast: what else wants the CPUs takes its share
+    /// of them. Where that is refused it is a thread like others.
+    hurry: Option<RtBoost>,
     calm: u32,
 }
 
@@ -24,11 +27,17 @@ impl GivingWay {
     /// After a read that began `late_ns` after it was to, and found `many` events or not.
     pub(crate) fn after(&mut self, late_ns: Ns, many: bool) {
         if many || late_ns > LATE_NS {
-            *self = Self::default();
+            // The background ends first: it took the nice value as it was.
+            self.background = None;
+            if many && late_ns > LATE_NS && self.hurry.is_none() {
+                self.hurry = Some(RtBoost::begin());
+            }
+            self.calm = 0;
             return;
         }
         self.calm = self.calm.saturating_add(1);
         if self.calm == CALM {
+            self.hurry = None;
             self.background = Some(Background::begin());
         }
     }
@@ -63,5 +72,19 @@ mod tests {
             assert_eq!(after[9..12], [true, false, false], "{late_ns} {many}");
             assert_eq!(after[19..], [false, true], "{late_ns} {many}");
         }
+    }
+
+    #[test]
+    fn it_hurries_from_a_late_read_that_finds_much_until_it_is_calm_again() {
+        let mut way = GivingWay::default();
+        let mut hurries = |late_ns, many| {
+            way.after(late_ns, many);
+            way.hurry.is_some()
+        };
+        let late = LATE_NS + 1;
+        assert_eq!([hurries(late, false), hurries(0, true)], [false; 2]);
+        assert!(hurries(late, true));
+        assert!((1..CALM).all(|_| hurries(0, false)));
+        assert!(!hurries(0, false));
     }
 }

@@ -12,7 +12,7 @@ fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let said = |word: &str| words.iter().any(|other| other == word);
     let width = words.iter().find_map(|word| word.parse().ok()).unwrap_or(100);
-    let look = Look { width, colour: !said("plain"), unicode: !said("ascii") };
+    let look = Look { width, colour: !said("plain"), unicode: !said("ascii"), height: Look::HEIGHT };
     let all = samples::all();
     let named = all.iter().any(|(name, _)| said(name));
     for (_, run) in all.iter().filter(|(name, _)| !named || said(name)) {

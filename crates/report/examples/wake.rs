@@ -14,7 +14,7 @@ fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let said = |word: &str| words.iter().any(|other| other == word);
     let width = words.iter().find_map(|word| word.parse().ok()).unwrap_or(100);
-    let look = Look { width, colour: !said("plain"), unicode: !said("ascii") };
+    let look = Look { width, colour: !said("plain"), unicode: !said("ascii"), height: Look::HEIGHT };
     let dir = words.iter().position(|word| word == "to").and_then(|at| words.get(at + 1));
     let names =
         ["board", "vm", "gap", "odd", "empty", "sheet", "sheet-partial", "diff", "diff-sheet", "diff-empty"];

@@ -36,7 +36,7 @@ mod tests {
 
     #[test]
     fn a_manual_is_wrapped_paragraphs_with_headings() {
-        let look = Look { width: 40, colour: false, unicode: true };
+        let look = Look { width: 40, colour: false, unicode: true, height: Look::HEIGHT };
         let cause = CauseName::new("sync-writes", "writes synced one by one");
         let long = "It calls `fsync` after each of many small writes, and waits each time.";
         let page = explain(&cause, &[("What it is", long)], look);

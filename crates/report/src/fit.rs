@@ -4,8 +4,6 @@
 use crate::Look;
 use crate::paint::{GAP, Ink, Line};
 
-/// The most lines: on a screen of 30 there is room for the command and the next prompt.
-pub(crate) const SCREEN_LINES: usize = 28;
 /// Lines that any part keeps, with the one that says how many are missing.
 const LEAST: usize = 3;
 
@@ -21,9 +19,9 @@ pub fn fit(page: &str, look: Look) -> String {
 pub(crate) fn fit_with(page: &str, more: Option<&str>, look: Look) -> String {
     let parts: Vec<Vec<&str>> = page.trim_end().split("\n\n").map(|part| part.lines().collect()).collect();
     // The last line says where the rest is.
-    let room = SCREEN_LINES - 2;
+    let room = look.lines() - 2;
     let lines = |parts: &[Vec<&str>]| parts.iter().map(Vec::len).sum::<usize>() + parts.len() - 1;
-    if lines(&parts) <= if more.is_some() { room } else { SCREEN_LINES } {
+    if lines(&parts) <= if more.is_some() { room } else { look.lines() } {
         return more.map_or_else(|| page.to_owned(), |more| format!("{page}\n{}", verbose(more, look)));
     }
     let least =
@@ -69,7 +67,7 @@ fn verbose(more: &str, look: Look) -> String {
 mod tests {
     use super::*;
 
-    const LOOK: Look = Look { width: 80, colour: false, unicode: true };
+    const LOOK: Look = Look { width: 80, colour: false, unicode: true, height: Look::HEIGHT };
 
     fn page(parts: &[usize]) -> String {
         let part = |(at, lines): (usize, &usize)| {
@@ -88,14 +86,14 @@ mod tests {
     #[test]
     fn long_parts_are_cut_and_the_first_have_the_room() {
         let fitted = fit(&page(&[2, 40, 5, 12]), LOOK);
-        assert_eq!(fitted.lines().count(), SCREEN_LINES, "{fitted}");
+        assert_eq!(fitted.lines().count(), LOOK.lines(), "{fitted}");
         assert!(fitted.contains("part 0 line 1\n\npart 1 line 0\n"), "{fitted}");
         assert!(fitted.contains("part 1 line 13\n  … 26 more lines\n\npart 2"), "{fitted}");
         assert!(fitted.contains("part 2 line 1\n  … 3 more lines\n"), "{fitted}");
         let fitted = fit(&page(&[2, 10, 5, 12]), LOOK);
         assert!(fitted.contains("part 1 line 9\n\npart 2"), "what comes first is whole\n{fitted}");
         assert!(fitted.contains("part 2 line 4\n\npart 3 line 0"), "{fitted}");
-        assert_eq!(fitted.lines().count(), SCREEN_LINES, "{fitted}");
+        assert_eq!(fitted.lines().count(), LOOK.lines(), "{fitted}");
         assert!(fitted.ends_with("\n-v: all\n"), "{fitted}");
     }
 
@@ -104,13 +102,13 @@ mod tests {
         let fitted = fit_with(&page(&[3, 4]), Some("notes"), LOOK);
         assert!(fitted.ends_with("part 1 line 3\n\n-v: notes\n"), "{fitted}");
         let fitted = fit_with(&page(&[3, 40]), Some("notes"), LOOK);
-        assert_eq!((fitted.lines().count(), fitted.matches("-v:").count()), (SCREEN_LINES, 1), "{fitted}");
+        assert_eq!((fitted.lines().count(), fitted.matches("-v:").count()), (LOOK.lines(), 1), "{fitted}");
     }
 
     #[test]
     fn of_too_many_parts_those_before_the_last_go() {
         let fitted = fit(&page(&[5; 40]), LOOK);
-        assert!(fitted.lines().count() <= SCREEN_LINES, "{fitted}");
+        assert!(fitted.lines().count() <= LOOK.lines(), "{fitted}");
         assert!(fitted.contains("part 0 line 4\n\n"), "{fitted}");
         assert!(fitted.contains("part 39 line 1\n"), "{fitted}");
         assert!(fitted.ends_with("-v: all, and further tables\n"), "{fitted}");

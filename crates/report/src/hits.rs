@@ -128,7 +128,7 @@ mod tests {
     use super::*;
     use model::hits::FunctionLine;
 
-    const LOOK: Look = Look { width: 70, colour: false, unicode: true };
+    const LOOK: Look = Look { width: 70, colour: false, unicode: true, height: Look::HEIGHT };
 
     #[test]
     fn the_hottest_lines_come_with_their_text_and_the_rest_is_summed_up() {

@@ -52,15 +52,19 @@ pub struct Look {
     pub colour: bool,
     /// Whether characters outside ASCII may be used. If not, they are escaped.
     pub unicode: bool,
+    /// Rows of the terminal: a page that fits a screen has two fewer, and 16 to 46 lines.
+    pub height: u16,
 }
 
 impl Look {
+    /// The rows of a small terminal, where nobody knows how many there are.
+    pub const HEIGHT: u16 = 30;
     /// A look for text that goes where nobody knows what it will be shown on: a file, a page of
     /// HTML.
-    pub const PLAIN: Look = Look { width: 100, colour: false, unicode: true };
+    pub const PLAIN: Look = Look { width: 100, colour: false, unicode: true, height: Look::HEIGHT };
     /// A look for a document, which has no columns: paragraphs and tables stay whole, tables have
     /// all of their rows, and whoever shows them lays them out.
-    const DOCUMENT: Look = Look { width: u16::MAX, colour: true, unicode: true };
+    const DOCUMENT: Look = Look { width: u16::MAX, colour: true, unicode: true, height: Look::HEIGHT };
     /// Rows of a table in a document. The JSON has all.
     const DOCUMENT_ROWS: usize = 300;
 
@@ -79,6 +83,11 @@ impl Look {
     /// The head of a column that needs none on a terminal.
     fn head(self, head: &'static str) -> &'static str {
         if self.is_document() { head } else { "" }
+    }
+
+    /// Lines of a page that fits the screen: there is room for the command and the next prompt.
+    fn lines(self) -> usize {
+        usize::from(self.height).clamp(18, 48) - 2
     }
 
     /// Columns of the page.

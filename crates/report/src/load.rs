@@ -90,7 +90,8 @@ mod tests {
 
     #[test]
     fn the_page_has_rate_amount_and_limits_and_nothing_a_terminal_would_obey() {
-        let page = terminal(&run(0), Look { width: 100, colour: false, unicode: false });
+        let page =
+            terminal(&run(0), Look { width: 100, colour: false, unicode: false, height: Look::HEIGHT });
         for part in [
             "disk: ",
             "\\x1b",

@@ -259,7 +259,7 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    const LOOK: Look = Look { width: 40, colour: false, unicode: true };
+    const LOOK: Look = Look { width: 40, colour: false, unicode: true, height: Look::HEIGHT };
 
     fn text(lines: &[Line]) -> Vec<String> {
         lines.iter().map(Line::render).collect()

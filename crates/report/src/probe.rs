@@ -186,7 +186,7 @@ mod tests {
     use super::*;
     use model::probe::MeasuredSaving;
 
-    const LOOK: Look = Look { width: 100, colour: false, unicode: false };
+    const LOOK: Look = Look { width: 100, colour: false, unicode: false, height: Look::HEIGHT };
     const MS: i64 = 1_000_000;
 
     fn probed(estimate: i64, ends: Option<(i64, i64)>, pairs: u32) -> Probed {

@@ -234,7 +234,7 @@ mod tests {
     use super::*;
 
     fn render(width: u16) -> Vec<String> {
-        let look = Look { width, colour: false, unicode: true };
+        let look = Look { width, colour: false, unicode: true, height: Look::HEIGHT };
         let columns =
             vec![text("", 4, 0), text("", 14, 0), figure("time", 0), figure("calls", 1), figure("p99", 2)];
         let mut table = Table::new(look, "waits", columns);

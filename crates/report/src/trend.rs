@@ -203,7 +203,7 @@ mod tests {
     use super::*;
     use model::trend::{LeftOut, SCHEMA_TREND, TrendInterval, TrendSide};
 
-    const LOOK: Look = Look { width: 80, colour: false, unicode: true };
+    const LOOK: Look = Look { width: 80, colour: false, unicode: true, height: Look::HEIGHT };
 
     fn run(id: &str, day: u32, host: &str, kernel: &str, wall_ns: Ns) -> TrendRow {
         TrendRow {

@@ -39,7 +39,7 @@ pub fn terminal(wakeups: &Wakeups, look: Look) -> String {
 /// there is room.
 pub fn screen(wakeups: &Wakeups, look: Look) -> String {
     let page = terminal(wakeups, look);
-    if page.lines().count() <= crate::fit::SCREEN_LINES {
+    if page.lines().count() <= look.lines() {
         return page;
     }
     // One part, so that only its end is cut: half a histogram is no picture.

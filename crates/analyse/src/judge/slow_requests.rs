@@ -108,7 +108,8 @@ fn is_asked(all: &Requests, part: &RequestPart, connections: &[ConnectionRow]) -
 /// it longer than it takes itself, that is the cause.
 fn cause(all: &Requests, part: &RequestPart, in_turn: bool) -> Seen<CauseName> {
     let is_awaited = part.awaited_slow_ns > part.slow_ns;
-    let at = if is_awaited && all.answered_by == 1 { RequestTime::OtherRequest } else { part.at };
+    let is_loop = all.unit == Unit::Request && all.answered_by == 1;
+    let at = if is_awaited && is_loop { RequestTime::OtherRequest } else { part.at };
     let id = match at {
         RequestTime::Peer | RequestTime::Thread(State::Network | State::Pipe) if in_turn => "serial-requests",
         RequestTime::Thread(State::Lock) => "lock-contention",
@@ -116,7 +117,7 @@ fn cause(all: &Requests, part: &RequestPart, in_turn: bool) -> Seen<CauseName> {
         RequestTime::ReleasedLate | RequestTime::Thread(State::Runqueue) => "cpu-contention",
         RequestTime::Thread(State::Throttled) => "cpu-throttling",
         // One thread does everything; or others work, and are all at work.
-        RequestTime::OtherRequest if all.answered_by == 1 => "blocked-event-loop",
+        RequestTime::OtherRequest if is_loop => "blocked-event-loop",
         RequestTime::OtherRequest if all.handed_on > all.times / 2 => "pool-wait",
         RequestTime::Unread if all.answered_by > 1 => "pool-wait",
         RequestTime::OnCpu => "hot-code",

@@ -15,6 +15,8 @@ use std::fmt::{self, Display, Formatter};
 
 const COMPAT: &str = "32:";
 const FAULT: &str = "fault";
+/// A call: no call's name has a space. Older versions wrote it as a fault.
+const UNSEEN: &str = "not seen";
 const SYSCALL_ENTRY: &str = "entering and leaving calls";
 const SYSCALLS_SAMPLED: &str = "calls, sampled";
 const IDLE_CPU: &str = "on its way to a free cpu";
@@ -209,7 +211,8 @@ impl Serialize for WaitCall {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             WaitCall::Syscall(name) => name.serialize(serializer),
-            WaitCall::Fault | WaitCall::Unseen => serializer.serialize_str(""),
+            WaitCall::Fault => serializer.serialize_str(""),
+            WaitCall::Unseen => serializer.serialize_str(UNSEEN),
         }
     }
 }
@@ -218,6 +221,7 @@ impl<'de> Deserialize<'de> for WaitCall {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(match String::deserialize(deserializer)?.as_str() {
             "" => WaitCall::Fault,
+            UNSEEN => WaitCall::Unseen,
             name => WaitCall::Syscall(name.into()),
         })
     }

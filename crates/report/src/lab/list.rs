@@ -121,7 +121,7 @@ mod tests {
             pair("python-threads", "four threads", Some("interpreter-lock"), 4_000, "thousand rounds each"),
             pair("parses", "words of a text counted", None, 600, "thousand lines"),
         ];
-        let page = list(&pairs, Look { width: 60, colour: false, unicode: true });
+        let page = list(&pairs, Look { width: 60, colour: false, unicode: true, height: Look::HEIGHT });
         let expected = "\
 one for each other cause
   polls           a look every 100 ms whether a process has
@@ -138,7 +138,7 @@ next: dwell lab NAME, or dwell lab --score for all of them
         assert_eq!(page, expected);
         let mut pairs = pairs;
         pairs[1].writing = true;
-        let page = short_list(&pairs, Look { width: 60, colour: false, unicode: true });
+        let page = short_list(&pairs, Look { width: 60, colour: false, unicode: true, height: Look::HEIGHT });
         let expected = "\
 from writings on latency
   python-threads  four threads

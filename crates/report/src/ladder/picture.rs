@@ -112,7 +112,7 @@ impl Picture {
     }
 
     fn bars(&mut self, rungs: &[&Rung], others: &[&Reference]) {
-        let look = Look { width: 120, colour: false, unicode: false };
+        let look = Look { width: 120, colour: false, unicode: false, height: Look::HEIGHT };
         self.height += ROW;
         self.text(AXIS_X, self.height, Anchor::Start, false, FAINT, "time of one operation (logarithmic)");
         let x = AXIS_X + DECADE * 10 + 2 * CHAR;

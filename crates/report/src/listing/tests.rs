@@ -73,7 +73,7 @@ executed       instruction
 #[test]
 fn every_line_fits_its_page_in_ascii_too() {
     for width in [40, 52, 60, 72, 100] {
-        let look = Look { width, colour: false, unicode: false };
+        let look = Look { width, colour: false, unicode: false, height: Look::HEIGHT };
         let page = page(&[(0x100, 3), (0x105, 60), (0x107, 140)], Some(&[(0x100, 1)]), look);
         assert!(page.is_ascii());
         assert!(page.lines().all(|line| line.len() <= usize::from(width)), "{width}\n{page}");

@@ -163,6 +163,10 @@ fn saves(at: usize, finding: &Finding, run: &Run, diagnosis: &Diagnosis, look: L
                 Some(learnt) => {
                     format!("about {} of {whole} ({share}, {})", duration(learnt.expected_ns), by(learnt))
                 }
+                // Of a window the whole is the time of all threads, of which that is a part.
+                None if run.window.is_some() => {
+                    format!("{ns}{} ({share} of the threads' {whole}, {})", of(saving), saving.known.id())
+                }
                 None => format!("{ns} of {whole}{} ({share}, {})", of(saving), saving.known.id()),
             };
             let tested = diagnosis.probed.as_ref().is_some_and(|(of, _)| *of == at);

@@ -44,7 +44,7 @@ pub(crate) fn parts(run: &Run, diagnosis: &Diagnosis) -> Parts {
     let nothing =
         if diagnosis.findings.is_empty() { findings::nothing(run, diagnosis, look) } else { Vec::new() };
     let mut head = headline::lines(run, diagnosis, look);
-    head.extend(short::qualifiers::lines(run, diagnosis, look));
+    head.extend(short::qualifiers::lines(run, diagnosis, look, short::ALL));
     head.extend(costs::lines(run, diagnosis, look));
     let (metrics, metrics_said) = surroundings::whole(run, diagnosis, look);
     Parts {

@@ -339,6 +339,10 @@ fn summary(all: &Requests, run: &Run, look: Look) -> Vec<Line> {
         };
         lines.extend(Line::new(look).add(Ink::Bold, &text).wrap(2));
     }
+    if let Seen::Value(lost @ 1..) = run.coverage.lost_events {
+        let text = format!("{} lost: requests may be missing, and seem longer", counted(lost, "event"));
+        lines.extend(Line::new(look).add(Ink::Warn, "! ").add(Ink::Plain, &text).wrap(2));
+    }
     lines.extend(Line::new(look).add(Ink::Dim, &of).wrap(2));
     lines
 }

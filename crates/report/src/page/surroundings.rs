@@ -272,7 +272,7 @@ fn of(carried: f64, limit: f64) -> String {
 mod tests {
     use super::*;
 
-    const LOOK: Look = Look { width: 80, colour: false, unicode: true };
+    const LOOK: Look = Look { width: 80, colour: false, unicode: true, height: Look::HEIGHT };
 
     #[test]
     fn a_sparkline_never_shows_something_as_nothing() {

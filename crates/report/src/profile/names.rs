@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn a_name_that_does_not_fit_loses_its_modules_first() {
-        let look = Look { width: 80, colour: false, unicode: true };
+        let look = Look { width: 80, colour: false, unicode: true, height: Look::HEIGHT };
         let name = native("std::collections::hash::map::HashMap<K, V>::insert");
         assert_eq!(short(&name, 60, look), "std::collections::hash::map::HashMap<…>::insert");
         assert_eq!(short(&name, 30, look), "…hash::map::HashMap<…>::insert");

@@ -8,7 +8,7 @@ use crate::units::{count, counted, duration};
 use model::wake::{Wakes, Wakeups};
 
 /// Text of pictures is ASCII.
-pub(crate) const PLAIN: Look = Look { width: 118, colour: false, unicode: false };
+pub(crate) const PLAIN: Look = Look { width: 118, colour: false, unicode: false, height: Look::HEIGHT };
 
 pub(crate) fn of(wakeups: &Wakeups) -> Picture {
     let mut picture = Picture::new(PAPER);

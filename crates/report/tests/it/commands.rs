@@ -22,7 +22,7 @@ use stats::Random;
 use std::collections::BTreeSet;
 use std::fs;
 
-const PLAIN: Look = Look { width: 80, colour: false, unicode: true };
+const PLAIN: Look = Look { width: 80, colour: false, unicode: true, height: Look::HEIGHT };
 const MS: f64 = 1e6;
 /// What a user or a program could put there to spoil a terminal.
 const HOSTILE: &str = "a\x1b[2J\u{202e}b\nc";
@@ -236,7 +236,7 @@ fn no_line_is_wider_than_the_terminal_and_nothing_is_left_to_obey() {
     for width in (40..=124).step_by(7) {
         for unicode in [true, false] {
             for (name, comparison) in samples() {
-                let look = Look { width, colour: false, unicode };
+                let look = Look { width, colour: false, unicode, height: Look::HEIGHT };
                 check_lines(name, &commands(&comparison, look), look);
             }
         }

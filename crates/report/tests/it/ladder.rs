@@ -19,7 +19,7 @@ use model::ladder::beside::{Reference, ReferenceFigure};
 use model::ladder::{Ladder, MedianInterval, Plausibility, Plausible, Rung, RungGroup, Spread};
 use serde_json::{Value, json as literal};
 
-const PLAIN: Look = Look { width: 80, colour: false, unicode: true };
+const PLAIN: Look = Look { width: 80, colour: false, unicode: true, height: Look::HEIGHT };
 
 /// A ladder that was measured on a virtual machine with two CPUs, as `dwell ladder --json`
 /// wrote it.
@@ -196,7 +196,7 @@ fn pages_are_as_they_were() {
 fn no_line_is_wider_than_the_terminal_and_nothing_is_left_to_obey() {
     for width in (40..=124).step_by(3) {
         for unicode in [true, false] {
-            let look = Look { width, colour: false, unicode };
+            let look = Look { width, colour: false, unicode, height: Look::HEIGHT };
             for (name, page) in pages(look) {
                 check_lines(&name, &page, look);
             }

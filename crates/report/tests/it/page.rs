@@ -22,7 +22,7 @@ fn terminal(run: &model::Run, look: Look) -> String {
     dwell_report::terminal(&result.run, &result.diagnosis, look)
 }
 
-const PLAIN: Look = Look { width: 80, colour: false, unicode: true };
+const PLAIN: Look = Look { width: 80, colour: false, unicode: true, height: Look::HEIGHT };
 
 /// The page that fits a screen.
 fn screen(run: &model::Run, look: Look) -> String {
@@ -50,7 +50,7 @@ fn no_line_is_wider_than_the_terminal_and_nothing_is_left_to_obey() {
     for (name, run) in samples::all() {
         for width in (40..=124).step_by(3) {
             for (colour, unicode) in [(false, true), (true, true), (true, false), (false, false)] {
-                let look = Look { width, colour, unicode };
+                let look = Look { width, colour, unicode, height: Look::HEIGHT };
                 check_lines(name, &terminal(&run, look), look);
             }
         }
@@ -60,7 +60,7 @@ fn no_line_is_wider_than_the_terminal_and_nothing_is_left_to_obey() {
 #[test]
 fn colour_changes_nothing_but_colour_and_is_always_switched_off() {
     for (name, run) in samples::all() {
-        let page = terminal(&run, Look { width: 100, colour: true, unicode: false });
+        let page = terminal(&run, Look { width: 100, colour: true, unicode: false, height: Look::HEIGHT });
         for line in page.lines() {
             let (on, off) = (line.matches("\x1b[").count(), line.matches("\x1b[0m").count());
             assert_eq!(on, off * 2, "{name}: {line:?}");
@@ -74,7 +74,7 @@ fn the_page_for_a_screen_fits_it_whatever_the_run() {
         check_page(&format!("{name}-screen-80"), &screen(&run, PLAIN));
         for width in [80, 81, 97, 120, 200] {
             for (colour, unicode) in [(false, true), (true, true), (true, false), (false, false)] {
-                let look = Look { width, colour, unicode };
+                let look = Look { width, colour, unicode, height: Look::HEIGHT };
                 let page = screen(&run, look);
                 assert!(page.lines().count() <= 30, "{name} at {width}\n{page}");
                 check_lines(name, &page, look);

@@ -19,7 +19,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 use std::path::PathBuf;
 
-const PLAIN: Look = Look { width: 80, colour: false, unicode: true };
+const PLAIN: Look = Look { width: 80, colour: false, unicode: true, height: Look::HEIGHT };
 
 fn data(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests").join(name)
@@ -80,7 +80,7 @@ fn a_flame_fits_its_page_and_leaves_nothing_to_obey() {
         for width in (40..=244).step_by(17) {
             for (colour, unicode) in [(false, true), (true, true), (true, false), (false, false)] {
                 for rows in [1, 5, 60] {
-                    let look = Look { width, colour, unicode };
+                    let look = Look { width, colour, unicode, height: Look::HEIGHT };
                     let options = FlameOptions { rows, idle: rows == 5, ..FlameOptions::new(look) };
                     let page = flame(&profile, &options);
                     check_lines(name, &page, look);
@@ -380,7 +380,7 @@ fn source_tables_fit_and_leave_nothing_to_obey() {
     for (name, profile) in profiles::all() {
         for function in profile.frames.iter().map(|frame| &frame.function) {
             for (width, unicode) in [(40, true), (61, false), (99, true), (130, false)] {
-                let look = Look { width, unicode, colour: false };
+                let look = Look { width, unicode, colour: false, height: Look::HEIGHT };
                 let hostile = |_: &str| Some("a\x1b[2J\u{202e}\tb\r\n".repeat(300));
                 let options = SourceOptions { look, rows: 12 };
                 let table = source_table(&profile, function, &options, hostile).expect("it has time");
@@ -419,7 +419,7 @@ proptest! {
 
     #[test]
     fn any_profile_can_be_shown(profile in any_profile(), width in 40_u16..200, rows in 1_usize..30, unicode: bool) {
-        let look = Look { width, colour: false, unicode };
+        let look = Look { width, colour: false, unicode, height: Look::HEIGHT };
         let page = flame(&profile, &FlameOptions { rows, idle: true, ..FlameOptions::new(look) });
         prop_assert_eq!(page.is_empty(), time(&profile, FoldedTime::All) == 0);
         check_lines("random", &page, look);

@@ -24,7 +24,7 @@ use model::{Ns, Seen};
 use serde_json::{Value, json as literal};
 use std::sync::LazyLock;
 
-const PLAIN: Look = Look { width: 80, colour: false, unicode: true };
+const PLAIN: Look = Look { width: 80, colour: false, unicode: true, height: Look::HEIGHT };
 
 /// Made once: their distributions take a while.
 static SAMPLES: LazyLock<Vec<(&str, Wakeups)>> = LazyLock::new(|| {
@@ -96,7 +96,7 @@ fn on_a_screen_the_table_and_the_histogram_come_before_settings_and_caveats() {
 fn no_line_is_wider_than_the_terminal_and_nothing_is_left_to_obey() {
     for width in (40..=124).step_by(4) {
         for unicode in [true, false] {
-            let look = Look { width, colour: false, unicode };
+            let look = Look { width, colour: false, unicode, height: Look::HEIGHT };
             for (name, page) in pages(look) {
                 check_lines(name, &page, look);
             }

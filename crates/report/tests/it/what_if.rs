@@ -122,24 +122,30 @@ fn value(what_if: &WhatIf) -> Value {
 #[test]
 fn the_page() {
     for (name, width) in [("what-if-120", 120), ("what-if-80", 80), ("what-if-40", 40)] {
-        check_page(name, &terminal(&journal(), Look { width, colour: false, unicode: true }));
+        check_page(
+            name,
+            &terminal(&journal(), Look { width, colour: false, unicode: true, height: Look::HEIGHT }),
+        );
     }
-    check_page("what-if-longer-80", &terminal(&longer(), Look { width: 80, colour: false, unicode: false }));
+    check_page(
+        "what-if-longer-80",
+        &terminal(&longer(), Look { width: 80, colour: false, unicode: false, height: Look::HEIGHT }),
+    );
 }
 
 #[test]
 fn a_saving_that_may_be_none_says_so() {
     let mut what_if = journal();
     what_if.saving = SavingEstimate { ns: 5 * MS as i64, lo_ns: -3 * MS as i64, hi_ns: 20 * MS as i64 };
-    let page = terminal(&what_if, Look { width: 100, colour: false, unicode: false });
+    let page = terminal(&what_if, Look { width: 100, colour: false, unicode: false, height: Look::HEIGHT });
     assert!(page.contains("takes 5.00 ms less: from 3.00 ms longer to 20.0 ms less"), "{page}");
     assert!(!page.contains('\x1b'), "{page}");
     what_if.saving = SavingEstimate { ns: 0, lo_ns: 0, hi_ns: 0 };
-    let page = terminal(&what_if, Look { width: 100, colour: false, unicode: false });
+    let page = terminal(&what_if, Look { width: 100, colour: false, unicode: false, height: Look::HEIGHT });
     assert!(page.contains("saves nothing\n"), "{page}");
     what_if.saving.hi_ns = 7 * MS as i64;
     what_if.saving.lo_ns = -2 * MS as i64;
-    let page = terminal(&what_if, Look { width: 100, colour: false, unicode: false });
+    let page = terminal(&what_if, Look { width: 100, colour: false, unicode: false, height: Look::HEIGHT });
     assert!(page.contains("takes as long: from 2.00 ms longer to 7.00 ms less"), "{page}");
 }
 

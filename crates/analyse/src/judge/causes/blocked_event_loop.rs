@@ -1,12 +1,10 @@
 //! Servers of one thread in which one task keeps all others waiting.
 
-use super::{Cause, Manual, Outcome, places};
+use super::{Cause, Manual, Outcome, peers, places};
 use crate::judge::Evidence;
 use crate::judge::predict::{ALL, Kind, Removal};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, SavingBasis};
-use model::network::{ConnectionOrigin, Endpoint};
-use model::peers::ConnectionRow;
 use model::recording::Tier;
 use model::run::{ThreadLedger, WaitRow};
 use model::sentence::Piece::{Count, Name, Ns as Time, Number, Share};
@@ -64,7 +62,7 @@ const LOOPS: &[&str] = &["poll", "ppoll", "select", "pselect6", "epoll_wait", "e
 
 fn check(evidence: &Evidence<'_>) -> Outcome {
     Outcome::of_table(&evidence.run.tables.connections, |rows| {
-        let accepted: u64 = rows.iter().filter(|row| is_accepted(row)).map(|row| row.times).sum();
+        let accepted: u64 = rows.iter().filter(|row| peers::is_served(row)).map(|row| row.times).sum();
         if accepted < ACCEPTED_MIN {
             let what = say!("accepted");
             let figure = Count(accepted, "connection".into());
@@ -100,14 +98,6 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
             }
         }
     })
-}
-
-/// Whether this end is the service.
-fn is_accepted(row: &ConnectionRow) -> bool {
-    let found = row.began == ConnectionOrigin::Found
-        && Endpoint::read(&row.local).is_some()
-        && Endpoint::read(&row.remote).is_none();
-    row.began == ConnectionOrigin::Accepted || found
 }
 
 /// Waits of a thread in which it can serve nobody, by row.

@@ -95,9 +95,8 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
     }
     let own = match few {
         _ if held.own_ns == 0 => Sentence::default(),
-        None => say!(", ", Time(held.own_ns), " behind its own threads on all CPUs"),
         Some(_) if yields => say!(", ", Time(held.own_ns), " behind its own threads, which yield"),
-        Some(_) => say!(", ", Time(held.own_ns), " behind its own threads"),
+        _ => say!(", ", Time(held.own_ns), " behind its own threads"),
     };
     let needed_ns = OTHERS_NS_MIN.max(evidence.run.whole_ns() / PART);
     let what = say!("of waiting for a CPU behind other programs").and(own);
@@ -124,7 +123,12 @@ fn is_program(other: &Rival) -> bool {
 
 fn behind_others(evidence: &Evidence<'_>, queue: &RunQueue, ns: Ns) -> Finding {
     let share_ns = Interval { lo: ns, hi: ns };
-    let programs = || queue.others.iter().filter(|other| is_program(other));
+    // Of threads of one process the first stands for all.
+    let of_process = |at: usize| queue.others[at].pid.value();
+    let is_first =
+        |at: usize| of_process(at).is_none_or(|_| (0..at).all(|one| of_process(one) != of_process(at)));
+    let all_of = || queue.others.iter().enumerate().filter(|(_, other)| is_program(other));
+    let programs = || all_of().filter(|(at, _)| is_first(*at)).map(|(_, other)| other);
     let name = |other: &Rival| match other.pid {
         Seen::Value(pid) => say!(Name(other.name.clone()), " (PID ", Name(pid.to_string()), ")"),
         _ => say!(Name(other.name.clone())),

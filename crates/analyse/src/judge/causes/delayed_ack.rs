@@ -15,7 +15,7 @@ use model::network::Connection;
 use model::peers::{ConnectionRow, DelayedAck};
 use model::recording::Tier;
 use model::run::WaitRow;
-use model::sentence::Piece::{Bytes, Count, Ns as Time, Number};
+use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number};
 use model::wait::WaitTarget;
 use model::{Ns, Probe, State, say};
 use std::ops::RangeInclusive;
@@ -35,11 +35,12 @@ pub(super) static CAUSE: Cause = Cause {
                segment on average. The socket has no `TCP_NODELAY`. Nothing is retransmitted. And \
                the smallest round trip is below 20 ms. The reason: Linux delays an acknowledgement \
                for 40 to 200 ms, other systems mostly for 200 ms, and a timer and a wake-up come a \
-               little later.",
+               little later. Of a server the wait is from the last write of an answer until the \
+               client asks again.",
         else_it_could_be: "The server itself may take 40 or 200 ms for each request that comes in \
-                           two parts.",
-        change: "Write a request with one call (`writev`, a buffer), or set `TCP_NODELAY` on the \
-                 socket.",
+                           two parts. A client may pause for that long after each answer.",
+        change: "Write a request or an answer with one call (`writev`, a buffer), or set \
+                 `TCP_NODELAY` on the socket.",
         part: "Counted, since each such wait was seen: these waits are saved, less a round trip \
                each. The high end adds the CPU time of a write for each. What a wait lasts beyond \
                the delay, at most a fifth of it (38 of 48 ms), may be the other side's own time: \
@@ -105,31 +106,56 @@ fn finding(evidence: &Evidence<'_>, row: usize, of: &ConnectionRow, found: &Dela
     let other_waits = found.of_waits.saturating_sub(found.waits);
     let others_ns = found.other_ns.saturating_sub(of.round_trip_ns_min.unwrap_or(0) * other_waits);
     let most_ns = certain_ns + others_ns;
-    let part = (peers::part(evidence, of, least_ns), peers::part(evidence, of, most_ns));
+    let served = peers::is_served(of);
+    let part = match served && evidence.run.window.is_some() {
+        true => ALL,
+        false => (peers::part(evidence, of, least_ns), peers::part(evidence, of, most_ns)),
+    };
+    let which = match served {
+        true => say!("answers from ", Name(of.local.clone())),
+        false => say!("requests to ").and(peers::name(of)),
+    };
+    let each = if served { "answer" } else { "wait" };
+    let change = match served {
+        true => say!("write each answer with one call, or set TCP_NODELAY"),
+        false => say!("write each request with one call, or set TCP_NODELAY"),
+    };
     Some(Finding {
         cause: CAUSE.name.clone(),
         place: RowRef::Connection(row),
-        what: say!("requests to ").and(peers::name(of)).and(say!(
+        what: which.and(say!(
             " wait for delayed acknowledgements: ",
             Time(found.total_ns),
             " in ",
-            Count(found.waits, "wait".into())
+            Count(found.waits, each.into())
         )),
-        change: say!("write each request with one call, or set TCP_NODELAY"),
+        change,
         share_ns: on_path(evidence, State::Network, found.total_ns),
         saving: evidence.together(
             evidence.saving(&goes, part, SavingBasis::Counted),
             evidence.saving(&Removal::Wall(writes(evidence, found.waits)), ALL, SavingBasis::Counted),
         ),
-        evidence: vec![say!(
-            Number(found.waits),
-            " of ",
-            Count(found.of_waits, "wait".into()),
-            " after back-to-back writes (",
-            Bytes(found.write_bytes_mean),
-            " each) lasted about ",
-            Time(found.total_ns / found.waits.max(1))
-        )],
+        evidence: vec![match served {
+            true => say!(
+                "after ",
+                Number(found.waits),
+                " of ",
+                Count(found.of_waits, "answer".into()),
+                " of several writes (",
+                Bytes(found.write_bytes_mean),
+                " each) the client asked again after about ",
+                Time(found.total_ns / found.waits.max(1))
+            ),
+            false => say!(
+                Number(found.waits),
+                " of ",
+                Count(found.of_waits, "wait".into()),
+                " after back-to-back writes (",
+                Bytes(found.write_bytes_mean),
+                " each) lasted about ",
+                Time(found.total_ns / found.waits.max(1))
+            ),
+        }],
         assumes: vec![say!("the other end acknowledges and answers as fast as before")],
         verify: vec![say!("the next run has no such waits")],
         explains: Vec::new(),

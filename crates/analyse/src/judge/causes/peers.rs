@@ -55,6 +55,14 @@ pub(super) fn asks(row: &ConnectionRow) -> bool {
     row.began != ConnectionOrigin::Accepted && Endpoint::read(&row.remote).is_some()
 }
 
+/// Whether this end is the service.
+pub(super) fn is_served(row: &ConnectionRow) -> bool {
+    let found = row.began == ConnectionOrigin::Found
+        && Endpoint::read(&row.local).is_some()
+        && Endpoint::read(&row.remote).is_none();
+    row.began == ConnectionOrigin::Accepted || found
+}
+
 /// All turns with a peer.
 pub(in crate::judge) fn turns(connections: &[ConnectionRow], peer: Endpoint) -> Turns {
     let of_peer = connections.iter().filter(|row| Endpoint::read(&row.remote) == Some(peer));
@@ -72,6 +80,11 @@ fn target(row: &ConnectionRow) -> Option<WaitTarget> {
 /// The waits for the service, all of them; none where they are less than 1 % of the run.
 pub(super) fn goes(evidence: &Evidence<'_>, row: &ConnectionRow) -> Option<Removal> {
     if evidence.run.window.is_some() {
+        // No thread of a service waits for what it has sent: its clients do.
+        let served_ns = row.delayed_ack.as_ref().filter(|_| is_served(row)).map(|of| of.total_ns);
+        if let Some(ns) = served_ns {
+            return Some(Removal::Account(Interval { lo: 0, hi: ns }, Kind::Waiting));
+        }
         return Some(Removal::Account(Interval { lo: row.waited_ns, hi: row.waited_ns }, Kind::Waiting));
     }
     let target = target(row)?;
@@ -86,10 +99,11 @@ pub(super) fn goes(evidence: &Evidence<'_>, row: &ConnectionRow) -> Option<Remov
 }
 
 /// The part of these waits that so much time is. A server of the tree waits as well, for requests:
-/// that time is not the service's.
+/// that time is not the service's. Of what its answers take, the waits are those of its clients.
 pub(super) fn part(evidence: &Evidence<'_>, row: &ConnectionRow, ns: Ns) -> f64 {
     let rows = evidence.run.tables.connections.value().map_or(&[][..], Vec::as_slice);
-    let same = |other: &&ConnectionRow| other.remote == row.remote && target(other) == target(row);
+    let side = |other: &ConnectionRow| if is_served(row) { asks(other) } else { other.remote == row.remote };
+    let same = |other: &&ConnectionRow| side(other) && target(other) == target(row);
     let waited_ns: Ns = rows.iter().filter(same).map(|other| other.waited_ns).sum();
     (ns as f64 / waited_ns.max(1) as f64).min(1.0)
 }

@@ -310,7 +310,7 @@ fn finding(evidence: &Evidence<'_>, one: RanOut) -> Finding {
     let (until, change) = match one.limit {
         Limit::Call if one.name_server => (
             say!(" until its time limit ran out, "),
-            say!("take this server from /etc/resolv.conf, or put it last; see why it does not answer"),
+            say!("see why this server does not answer; if /etc/resolv.conf names others, put it last"),
         ),
         Limit::Call => (
             say!(" until its time limit ran out, "),

@@ -44,7 +44,7 @@ impl Kinds {
     }
 }
 
-/// The rows. `slow` are among `kept`, which are sorted by how long they took.
+/// The rows, of which most of the slow ones are first. `slow` are among `kept`, which are sorted by how long they took.
 pub(super) fn table(
     by_kind: FxHashMap<KindId, Latencies>,
     (kept, slow): (&[Kept], &Range<usize>),
@@ -55,8 +55,7 @@ pub(super) fn table(
     if by_kind.keys().all(Option::is_none) {
         return Vec::new();
     }
-    let mut by_kind: Vec<(KindId, Latencies)> = by_kind.into_iter().collect();
-    by_kind.sort_by_key(|(kind, of)| (Reverse(of.total_ns()), *kind));
+    let by_kind: Vec<(KindId, Latencies)> = by_kind.into_iter().collect();
     let row = |(kind, of): (KindId, Latencies)| {
         let own: Vec<&Kept> = kept.iter().filter(|kept| kept.kind == kind).collect();
         let is_slow = |kept: &&Kept| kept.kind == kind;
@@ -68,5 +67,8 @@ pub(super) fn table(
             parts: most(&own, names, code),
         }
     };
-    by_kind.into_iter().map(row).collect()
+    let total_ns: FxHashMap<KindId, u128> = by_kind.iter().map(|(kind, of)| (*kind, of.total_ns())).collect();
+    let mut rows: Vec<(KindId, RequestKind)> = by_kind.into_iter().map(|of| (of.0, row(of))).collect();
+    rows.sort_by_key(|(kind, row)| (Reverse((row.slow, total_ns[kind])), *kind));
+    rows.into_iter().map(|(_, row)| row).collect()
 }

@@ -109,7 +109,7 @@ pub(super) fn number(value: f64) -> String {
 mod tests {
     use super::*;
 
-    const LOOK: Look = Look { width: 80, colour: false, unicode: false };
+    const LOOK: Look = Look { width: 80, colour: false, unicode: false, height: Look::HEIGHT };
 
     #[test]
     fn commands_have_letters() {

@@ -6,7 +6,7 @@ use crate::Look;
 use crate::clean::clean;
 use model::compare::commands::{CommandChange, Comparison, WORDS, WORDS_OF_AMOUNTS};
 
-const LOOK: Look = Look { width: 120, colour: false, unicode: true };
+const LOOK: Look = Look { width: 120, colour: false, unicode: true, height: Look::HEIGHT };
 
 /// The table: a row for each command, with its ratio to the first. A second one where percentiles
 /// of printed numbers are compared.

@@ -213,7 +213,7 @@ fn interval(found: EstimateInterval, axis: &Axis, look: Look) -> Line {
 mod tests {
     use super::*;
 
-    const LOOK: Look = Look { width: 60, colour: false, unicode: false };
+    const LOOK: Look = Look { width: 60, colour: false, unicode: false, height: Look::HEIGHT };
 
     #[test]
     fn ticks_are_round_and_inside() {

@@ -10,7 +10,6 @@ mod sentence;
 use super::{account, by_size, counters, explained, findings, headline, peers, requests, whole};
 use crate::Look;
 use crate::command;
-use crate::fit::SCREEN_LINES;
 use crate::paint::{Ink, Line, joined};
 use model::{Diagnosis, Run};
 
@@ -25,21 +24,43 @@ struct Room {
     explained: usize,
     /// Parts of the time of requests.
     requests: usize,
+    /// What qualifies the sentence.
+    qualifiers: usize,
 }
 
-const ROOMS: [Room; 11] = [
-    Room { findings: 3, changes: 3, places: 6, explained: 2, requests: 5 },
-    Room { findings: 3, changes: 3, places: 4, explained: 2, requests: 5 },
-    Room { findings: 3, changes: 2, places: 4, explained: 2, requests: 4 },
-    Room { findings: 3, changes: 1, places: 4, explained: 2, requests: 4 },
-    Room { findings: 2, changes: 1, places: 4, explained: 2, requests: 4 },
-    Room { findings: 2, changes: 1, places: 3, explained: 2, requests: 4 },
-    Room { findings: 2, changes: 1, places: 2, explained: 2, requests: 3 },
-    Room { findings: 1, changes: 1, places: 3, explained: 2, requests: 3 },
-    Room { findings: 1, changes: 1, places: 2, explained: 2, requests: 2 },
-    Room { findings: 1, changes: 1, places: 2, explained: 1, requests: 2 },
-    Room { findings: 1, changes: 1, places: 2, explained: 0, requests: 2 },
+/// How many of the rooms are for screens of more than the usual rows.
+const LARGER: usize = 2;
+
+const ROOMS: [Room; 16] = [
+    Room { findings: 3, changes: 3, places: 14, explained: 2, requests: 10, qualifiers: ALL },
+    Room { findings: 3, changes: 3, places: 9, explained: 2, requests: 8, qualifiers: ALL },
+    Room { findings: 3, changes: 3, places: 6, explained: 2, requests: 5, qualifiers: ALL },
+    Room { findings: 3, changes: 3, places: 4, explained: 2, requests: 5, qualifiers: ALL },
+    Room { findings: 3, changes: 2, places: 4, explained: 2, requests: 4, qualifiers: ALL },
+    Room { findings: 3, changes: 1, places: 4, explained: 2, requests: 4, qualifiers: ALL },
+    Room { findings: 2, changes: 1, places: 4, explained: 2, requests: 4, qualifiers: ALL },
+    Room { findings: 2, changes: 1, places: 3, explained: 2, requests: 4, qualifiers: ALL },
+    Room { findings: 2, changes: 1, places: 2, explained: 2, requests: 3, qualifiers: ALL },
+    Room { findings: 1, changes: 1, places: 3, explained: 2, requests: 3, qualifiers: ALL },
+    Room { findings: 1, changes: 1, places: 2, explained: 2, requests: 2, qualifiers: ALL },
+    Room { findings: 1, changes: 1, places: 2, explained: 1, requests: 2, qualifiers: ALL },
+    Room { findings: 1, changes: 1, places: 2, explained: 0, requests: 2, qualifiers: ALL },
+    Room { findings: 1, changes: 1, places: 2, explained: 0, requests: 2, qualifiers: 2 },
+    Room { findings: 1, changes: 1, places: 1, explained: 0, requests: 2, qualifiers: 1 },
+    Room { findings: 1, changes: 1, places: 0, explained: 0, requests: 1, qualifiers: 1 },
 ];
+
+/// More than there are qualifiers.
+pub(super) const ALL: usize = 100;
+/// Of a smaller screen they take no more than this many lines, before anything else gives way.
+const OF_SMALL: usize = 2;
+
+/// The rooms of a screen, from the largest.
+fn rooms(look: Look) -> impl Iterator<Item = Room> {
+    let larger = if look.height > Look::HEIGHT { 0 } else { LARGER };
+    let most = if look.height < Look::HEIGHT { OF_SMALL } else { ALL };
+    ROOMS.into_iter().skip(larger).map(move |room| Room { qualifiers: room.qualifiers.min(most), ..room })
+}
 
 /// The page, with a newline after each line.
 pub(crate) fn page(run: &Run, diagnosis: &Diagnosis, look: Look) -> String {
@@ -52,14 +73,16 @@ pub(crate) fn without_findings(run: &Run, diagnosis: &Diagnosis, look: Look) -> 
 }
 
 fn made(run: &Run, diagnosis: &Diagnosis, look: Look, with_findings: bool) -> String {
+    let small = look.height < Look::HEIGHT;
     let mut head = match &run.window {
         Some(window) => first(headline::attached(window, run, look).wrap(2), 2, look),
         None => vec![command::line(&run.command, look)],
     };
-    head.extend(first(sentence::line(run, diagnosis, look).wrap(2), 4, look));
-    head.extend(qualifiers::lines(run, diagnosis, look));
+    head.extend(first(sentence::line(run, diagnosis, look).wrap(2), if small { 3 } else { 4 }, look));
     let mut bar = account::short(run, &by_size(run), look);
-    bar.extend(first(counters::lines(run, look), 2, look));
+    if !small {
+        bar.extend(first(counters::lines(run, look), 2, look));
+    }
     bar.extend(whole::lines(run, look));
     let end = rests_on::lines(run, diagnosis, look);
     let served_by = peers::processes(run, look);
@@ -70,17 +93,17 @@ fn made(run: &Run, diagnosis: &Diagnosis, look: Look, with_findings: bool) -> St
             found = findings::short(run, diagnosis, look, room.findings, room.changes);
             found.extend(explained.iter().take(room.explained).flatten().cloned());
         }
-        let mut places = places::table(run, look, room.places);
+        let mut places = if room.places == 0 { Vec::new() } else { places::table(run, look, room.places) };
         places.extend(served_by.iter().cloned());
         let requests = requests::table(run, look, room.requests);
-        [head.clone(), requests, bar.clone(), found, places, end.clone()]
+        let mut head = head.clone();
+        head.extend(qualifiers::lines(run, diagnosis, look, room.qualifiers));
+        [head, requests, bar.clone(), found, places, end.clone()]
     };
-    let pages = ROOMS.iter().map(|room| joined(&parts(room)));
     let mut page = String::new();
-    for (at, candidate) in pages.enumerate() {
-        let fits = candidate.lines().count() <= SCREEN_LINES;
-        page = candidate;
-        if fits || at + 1 == ROOMS.len() {
+    for room in rooms(look) {
+        page = joined(&parts(&room));
+        if page.lines().count() <= look.lines() {
             break;
         }
     }
@@ -107,7 +130,7 @@ mod tests {
 
     #[test]
     fn what_is_left_out_of_a_paragraph_is_marked_once() {
-        let look = Look { width: 40, colour: false, unicode: true };
+        let look = Look { width: 40, colour: false, unicode: true, height: Look::HEIGHT };
         let line = |text: &str| Line::new(look).add(Ink::Plain, text);
         let cut = |text: &str| first(vec![line(text), line("more")], 1, look)[0].render();
         assert_eq!(cut("twelve bytes"), "twelve bytes…");

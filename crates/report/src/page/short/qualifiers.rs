@@ -12,8 +12,9 @@ use model::{Diagnosis, Run, Seen};
 /// Notes that are shown; the others are counted.
 const NOTES: usize = 2;
 
-/// The lines. A document has the ending in its lead and the notes at its end, and not here.
-pub(in super::super) fn lines(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
+/// At most this many of them, and a line that counts the others. A document has the ending in its
+/// lead and the notes at its end, and not here.
+pub(in super::super) fn lines(run: &Run, diagnosis: &Diagnosis, look: Look, most: usize) -> Vec<Line> {
     let (coverage, doubts) = (&run.coverage, diagnosis.doubts);
     let ending = headline::ending(run.exit, run.window.is_some()).filter(|_| !look.is_document());
     let mut said: Vec<String> = ending.into_iter().collect();
@@ -59,9 +60,15 @@ pub(in super::super) fn lines(run: &Run, diagnosis: &Diagnosis, look: Look) -> V
     let shown = said.len();
     said.extend(notes.cloned());
     let shown = said.len() - shown;
-    let more = coverage.notes.len().saturating_sub(shown);
+    let mut more = coverage.notes.len().saturating_sub(shown);
+    if said.len() + usize::from(more > 0) > most {
+        let keep = most.saturating_sub(1);
+        more += said.len() - keep;
+        said.truncate(keep);
+    }
     if more > 0 {
-        said.push(format!("{} (-v)", counted(more as u64, "more note")));
+        let note = if said.is_empty() { "note" } else { "more note" };
+        said.push(format!("{} (-v)", counted(more as u64, note)));
     }
     said.into_iter().flat_map(line).collect()
 }

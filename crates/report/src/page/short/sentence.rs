@@ -35,7 +35,8 @@ pub(super) fn line(run: &Run, diagnosis: &Diagnosis, look: Look) -> Line {
         }
         Class::Kernel => {
             let line = lead(line, "kernel-bound").add(Ink::Bold, "in the kernel ");
-            headline::mostly(part(line, &share_of_one(shares.kernel), run), diagnosis)
+            let line = part(line, &share_of_one(shares.kernel), run);
+            headline::mostly(with_faults(line, run), diagnosis)
         }
         Class::Io => waiting(lead(line, words::io_label(run.bound.resource)), run, diagnosis, look),
         // These say it as the page with all tables does.
@@ -61,6 +62,16 @@ pub(super) fn line(run: &Run, diagnosis: &Diagnosis, look: Look) -> Line {
             .glued(Ink::Warn, &share(ns, run.busy_ns())),
         None => line,
     }
+}
+
+/// The bar below has page faults apart from other kernel time.
+fn with_faults(line: Line, run: &Run) -> Line {
+    let faults_ns = run.time_in(State::Fault);
+    if faults_ns < run.busy_ns() / 20 {
+        return line;
+    }
+    let faults = share(faults_ns, run.busy_ns());
+    line.add(Ink::Plain, " (page faults ").glued(Ink::Plain, &faults).add(Ink::Plain, ")")
 }
 
 /// The share, of what in a window.
