@@ -324,6 +324,26 @@ mod tests {
     }
 
     #[test]
+    fn a_client_that_asks_again_after_a_delay_had_the_end_of_its_answer_late() {
+        let served = Connection { began: ConnectionOrigin::Accepted, ..connection(80, 40_000) };
+        let delayed = |writes: u64, pause_ns: Ns| {
+            let mut connections = Connections::default();
+            for turn in 1..=8 {
+                let at = turn * 1000 * MS;
+                (0..writes).for_each(|_| connections.sent(served.ends, at));
+                connections.asked(served.ends, at + pause_ns);
+            }
+            let mut roles = Roles::default();
+            roles.observe(served.ends, true);
+            connections.observe(&served, &roles);
+            connections.rows().remove(0).delayed_ack.map(|found| (found.waits, found.total_ns))
+        };
+        assert_eq!(delayed(2, 41 * MS), Some((8, 328 * MS)));
+        assert_eq!(delayed(1, 41 * MS), None, "a client that waits as long");
+        assert_eq!(delayed(2, 5 * MS), None);
+    }
+
+    #[test]
     fn of_one_that_was_found_open_the_recording_may_say_who_serves() {
         let found = Connection { began: ConnectionOrigin::Found, ..connection(60_000, 40_000) };
         let row = |roles: &Roles| {
@@ -377,8 +397,8 @@ mod tests {
                 WaitContext { call: None, uninterruptible: false, io: false, on: Object::Net(on.ends) };
             connections.waited(&wait, &Waker::Unknown, until, (15 * MS, 20 * MS));
         };
-        connections.sent(one.ends);
-        connections.sent(two.ends);
+        connections.sent(one.ends, 0);
+        connections.sent(two.ends, 0);
         wait(&mut connections, &two, Until::Room);
         wait(&mut connections, &two, Until::TimeWasUp);
         wait(&mut connections, &one, Until::SomethingCame);

@@ -31,6 +31,9 @@ fn does(process: &PeerProcess, waiting_ns: Ns) -> Option<PeerDoes> {
     let disk_bytes = of.disk_bytes.unwrap_or(0);
     Some(if of.cpu_ns * 2 >= waiting_ns {
         PeerDoes::Computes
+    } else if of.cpu_ns * 4 >= waiting_ns {
+        // It may have computed, and waited for a CPU.
+        return None;
     } else if disk_bytes >= DISK_BYTES_PER_MS * (waiting_ns / 1_000_000) {
         PeerDoes::UsesDisks
     } else {
@@ -62,8 +65,9 @@ mod tests {
         };
         let does = |cpu_ns, disk_bytes| row(postgres(cpu_ns, disk_bytes), 1000 * MS).process_does;
         assert_eq!(does(500 * MS, None), Some(PeerDoes::Computes));
-        assert_eq!(does(490 * MS, Some(5_000_000)), Some(PeerDoes::UsesDisks));
-        assert_eq!(does(490 * MS, Some(4_000_000)), Some(PeerDoes::Waits));
+        assert_eq!(does(490 * MS, Some(5_000_000)), None, "it may have waited for a CPU");
+        assert_eq!(does(240 * MS, Some(5_000_000)), Some(PeerDoes::UsesDisks));
+        assert_eq!(does(240 * MS, Some(4_000_000)), Some(PeerDoes::Waits));
         let short = row(postgres(500 * MS, None), 49 * MS);
         assert_eq!((short.process.map(|of| of.pid), short.process_does), (Some(29_417), None));
         let elsewhere = of(vec![connection("192.0.2.1:5544")], &[postgres(0, None)]).remove(0);

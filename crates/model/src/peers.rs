@@ -80,7 +80,8 @@ pub struct ConnectionRow {
 pub enum PeerDoes {
     /// It computes: its CPU time is half or more of the time for which it was waited.
     Computes,
-    /// It reads or writes disks: a page (4 KiB) or more in each millisecond of that time.
+    /// It reads or writes disks: a page (4 KiB) or more in each millisecond of that time, and its
+    /// CPU time is less than a quarter.
     UsesDisks,
     /// Neither: it waits itself, most of the time.
     Waits,

@@ -309,6 +309,12 @@ impl StackFrame {
             Language::Native | Language::Kernel | Language::Jit => false,
         }
     }
+
+    /// Whether a thread of the JVM waits there until all of them have stopped, and for what is done
+    /// then (`waitBarrier_linux.cpp`, `safepoint.cpp` of OpenJDK).
+    pub fn is_safepoint(&self) -> bool {
+        ["LinuxWaitBarrier::", "SafepointSynchronize::"].iter().any(|of| self.function.starts_with(of))
+    }
 }
 
 #[cfg(test)]

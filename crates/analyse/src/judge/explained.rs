@@ -10,7 +10,8 @@
 mod open;
 
 use super::Evidence;
-use model::finding::{RowRef, SavedTime};
+use super::evidence::WORTH_PART;
+use model::finding::{RowRef, SavedTime, SavingBasis};
 use model::sentence::Piece::{Ns as Time, NsBetween};
 use model::wait::{Reason, SyscallName, WaitCall, WaitTarget};
 use model::{
@@ -58,7 +59,8 @@ pub(super) fn of(evidence: &Evidence<'_>, findings: &[Finding]) -> Seen<Explanat
 /// Why the first finding is not what bounds the program: waits of one kind that nothing explains
 /// are more than twice as long as what it saves at most. Those at its own place are what it leaves,
 /// waits for a CPU go with whatever computes, and those for another thread are for what that one
-/// does, which the finding may be about.
+/// does, which the finding may be about. What is saved for certain, since it was counted, is there
+/// whatever else is.
 pub(super) fn outweighed(
     run: &Run,
     explanation: Option<&Explanation>,
@@ -82,7 +84,8 @@ pub(super) fn outweighed(
     let most_ns = waits.map(|row| row.ns).max()?;
     let ns = saving.structure();
     let what = say!("saved by the change, beside ", Time(most_ns), " of waits that it does not explain");
-    (ns.hi < most_ns / 2).then(|| RuledOut::below(NsBetween(ns), what, Time(most_ns / 2)))
+    let is_certain = saving.known == SavingBasis::Counted && ns.lo >= run.whole_ns() / WORTH_PART;
+    (ns.hi < most_ns / 2 && !is_certain).then(|| RuledOut::below(NsBetween(ns), what, Time(most_ns / 2)))
 }
 
 /// The path; where it does not have all of the account, the account's states.

@@ -10,6 +10,7 @@
 
 use super::causes::Cause;
 use super::evidence::{Evidence, WORTH_PART};
+use super::server;
 use crate::lab::OF_CODE;
 use model::coverage::Interval;
 use model::finding::{BaseRate, CauseName, Finding, Learnt, SavedTime, Saving, SavingBasis, Shared};
@@ -113,7 +114,10 @@ fn learn(evidence: &Evidence<'_>, finding: &mut Finding) {
     finding.belief = Some(evidence.measured.belief(cause, known));
     let structure =
         finding.saving.value().filter(|saving| saving.of == SavedTime::Wall).map(|saving| saving.ns);
-    let of_wall = structure.map(|structure| learnt(evidence, finding, structure));
+    // Nor of a server, whose wall clock is up to who stops it.
+    let of_wall = structure
+        .filter(|_| server::port(evidence.run).is_none())
+        .map(|structure| learnt(evidence, finding, structure));
     if let (Some((ns, learnt)), Seen::Value(saving)) = (of_wall, &mut finding.saving) {
         (saving.ns, saving.learnt) = (ns, Some(learnt));
     }

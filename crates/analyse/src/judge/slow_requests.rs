@@ -11,7 +11,7 @@ use model::peers::ConnectionRow;
 use model::requests::{
     RequestFinding, RequestPart, RequestSpan, RequestTime, Requests, SlowOrTypical, Unit, Without,
 };
-use model::wait::{WaitCall, WaitTarget};
+use model::wait::{StackFrame, WaitCall, WaitTarget};
 use model::{Ns, Run, Seen, State};
 use std::cmp::Reverse;
 
@@ -112,6 +112,8 @@ fn cause(all: &Requests, part: &RequestPart, in_turn: bool) -> Seen<CauseName> {
     let at = if is_awaited && is_loop { RequestTime::OtherRequest } else { part.at };
     let id = match at {
         RequestTime::Peer | RequestTime::Thread(State::Network | State::Pipe) if in_turn => "serial-requests",
+        // What the JVM stops all threads for is no lock of the program's.
+        RequestTime::Thread(State::Lock) if part.place.value().is_some_and(StackFrame::is_safepoint) => "",
         RequestTime::Thread(State::Lock) => "lock-contention",
         RequestTime::Thread(State::Disk) => "disk-latency",
         RequestTime::ReleasedLate | RequestTime::Thread(State::Runqueue) => "cpu-contention",
@@ -229,6 +231,27 @@ mod tests {
         let [mut queued, mut own] = [queued, own];
         (queued.without.p99_ns, own.without.p99_ns) = (99 * MS, 95 * MS);
         assert_eq!(of(vec![queued, own])[0].1.as_deref(), Some("cpu-contention"));
+    }
+
+    #[test]
+    fn a_cycle_is_held_up_by_no_event_loop_and_a_safepoint_is_no_lock() {
+        let other = part(RequestTime::OtherRequest, 0, 90 * MS, (10 * MS, 12 * MS));
+        let cause = |unit, part: &RequestPart| {
+            let all = Requests { unit, answered_by: 1, ..Requests::default() };
+            super::cause(&all, part, false).value().map(|cause| cause.id.to_string())
+        };
+        assert_eq!(cause(Unit::Request, &other).as_deref(), Some("blocked-event-loop"));
+        assert_eq!(cause(Unit::Cycle, &other), None);
+        let mut lock = part(RequestTime::Thread(State::Lock), 0, 90 * MS, (10 * MS, 12 * MS));
+        assert_eq!(cause(Unit::Request, &lock).as_deref(), Some("lock-contention"));
+        let frame = |function: &str| StackFrame {
+            function: function.to_owned(),
+            source: None,
+            language: model::recording::Language::Native,
+            kind: model::wait::FrameKind::Function,
+        };
+        lock.place = Seen::Value(frame("LinuxWaitBarrier::wait"));
+        assert_eq!(cause(Unit::Request, &lock), None);
     }
 
     #[test]

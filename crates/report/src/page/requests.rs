@@ -10,7 +10,7 @@ use crate::units::{count, counted, duration, duration_range, share_of_one, three
 use model::requests::{
     Deadline, KindPart, RequestFinding, RequestPart, RequestTime, Requests, SlowOrTypical, Unit,
 };
-use model::wait::{WaitCall, WaitTarget};
+use model::wait::{StackFrame, WaitCall, WaitTarget};
 use model::{Ns, Reason, Run, Seen, State};
 
 /// The part of the time of slow requests, or of typical ones, from which a row is worth its line.
@@ -21,7 +21,7 @@ const SERIAL: &str = "serial-requests";
 const FINDINGS: usize = 2;
 /// The part of a typical call (1 in N) from which it is told that it is dwell's own.
 const FOLLOWING: Ns = 20;
-/// From this width on a sentence names the holder of a lock, which the table has too.
+/// From this width on there is room for more than the place of who ended a wait.
 const WIDE: u16 = 100;
 /// The part of a wait (1 in N) from which it is told what those did who ended it; and of a part,
 /// that others wait meanwhile.
@@ -55,6 +55,7 @@ pub(super) fn table(run: &Run, look: Look, rows: usize) -> Vec<Line> {
     ];
     let article = if all.unit == Unit::Operation { "an" } else { "a" };
     let mut table = Table::new(look, &format!("{article} {}'s time", all.unit.name()), columns);
+    let by = if look.width >= WIDE { "ended by" } else { "by" };
     for part in &parts[..shown] {
         table.row(vec![
             (Ink::Plain, part.place.value().map(words::located).unwrap_or_default()),
@@ -69,7 +70,7 @@ pub(super) fn table(run: &Run, look: Look, rows: usize) -> Vec<Line> {
             table.row(vec![
                 (
                     Ink::Dim,
-                    format!("  ended by {}", held.place.value().map(words::located).unwrap_or_default()),
+                    format!("  {by} {}", held.place.value().map(words::located).unwrap_or_default()),
                 ),
                 (Ink::Dim, at(held.at, all.unit).to_owned()),
                 (Ink::Dim, reason(&held.call, &held.on, held.at, false)),
@@ -102,14 +103,18 @@ pub(super) fn table(run: &Run, look: Look, rows: usize) -> Vec<Line> {
 fn none(all: &Requests, look: Look) -> Vec<Line> {
     let of = all.unit_of.as_deref().unwrap_or_default();
     let why = match all.unit {
-        Unit::Request => return Vec::new(),
+        Unit::Request if all.under_way == 0 => return Vec::new(),
+        Unit::Request => format!("{} came in, and none was answered", counted(all.under_way, "request")),
         Unit::Cycle => "no thread slept twice, or none of that name".to_owned(),
         Unit::Call | Unit::Operation if all.under_way + all.abandoned > 0 => {
             format!("{of} began {}, and did not end", counted(all.under_way + all.abandoned, "time"))
         }
         Unit::Call | Unit::Operation => format!("none of {of} began"),
     };
-    let what = format!("no {}s:", all.unit.name());
+    let what = match all.unit {
+        Unit::Request => "no answers:".to_owned(),
+        unit => format!("no {}s:", unit.name()),
+    };
     Line::new(look).add(Ink::Bold, &what).add(Ink::Plain, &format!(" {why}")).wrap(2)
 }
 
@@ -208,9 +213,7 @@ fn finding(found: &RequestFinding, all: &Requests, look: Look) -> Vec<Line> {
         _ => String::new(),
     };
     let holder = match found.of {
-        SlowOrTypical::Slow if part.at == RequestTime::Thread(State::Lock) && look.width >= WIDE => {
-            holder(part)
-        }
+        SlowOrTypical::Slow if part.at == RequestTime::Thread(State::Lock) => holder(part),
         _ => String::new(),
     };
     let does = does(part, &more, all.unit.another());
@@ -246,6 +249,9 @@ fn does(part: &RequestPart, time: &str, another: &str) -> String {
     let target = if of.is_empty() { String::new() } else { format!(" ({of})") };
     match part.at {
         RequestTime::Thread(State::Lock) => match place {
+            Some(_) if part.place.value().is_some_and(StackFrame::is_safepoint) => {
+                format!("wait {time} at a safepoint of the JVM, as for its garbage collector")
+            }
             Some(place) => format!("wait {time} for the lock that {place} takes"),
             None => format!("wait {time} for a lock{target}"),
         },

@@ -36,7 +36,8 @@ pub(super) static CAUSE: Cause = Cause {
         part: "Counted: the waits before anything is sent on a connection. They are saved for all \
                connections except as many as were open at once. The peer's own work for a new \
                connection is part of its first turn (a request and its answer): the low end takes \
-               none of it, and the high end half.",
+               none of it, and the high end half, or the CPU time of a peer on this host that \
+               answers one question on each.",
         assumes: "The peer keeps connections open.",
     },
     // Who keeps the connection waits for less in each request; whether they may overlap is another
@@ -156,6 +157,15 @@ fn tls_by_ladder(evidence: &Evidence<'_>, of: &ConnectionRow) -> Option<Sentence
     ))
 }
 
+/// The CPU time of a peer on this host, which makes ready for a connection in no more than that:
+/// where it asks nobody first, and answers one question on each. One with a dialogue may start a
+/// process for it, whose CPU time ends with it.
+fn peer_cpu_ns(of: &ConnectionRow) -> Option<Ns> {
+    let meanwhile = of.process.as_ref()?.meanwhile?;
+    let asks_once = of.dialogue.as_ref().is_some_and(|dialogue| dialogue.turns_max <= 1);
+    asks_once.then_some(meanwhile.cpu_ns)
+}
+
 /// What the waits until connections could be used have, and what they save. In the first turn the
 /// peer makes ready for the connection and answers the question, which is asked on one that stays
 /// too: of these two, one goes.
@@ -168,7 +178,8 @@ fn waits(
     let goes = peers::goes(evidence, of)?;
     let again = again as f64 / of.times.max(1) as f64;
     let part = |ns: Ns| peers::part(evidence, of, ns) * again;
-    let part = (part(opening.waited_ns), part(opening.waited_ns + opening.first_turn_ns / 2));
+    let made_ready_ns = (opening.first_turn_ns / 2).min(peer_cpu_ns(of).unwrap_or(Ns::MAX));
+    let part = (part(opening.waited_ns), part(opening.waited_ns + made_ready_ns));
     (part.1 > 0.0).then(|| (peers::share(&goes, part), evidence.saving(&goes, part, SavingBasis::Counted)))
 }
 

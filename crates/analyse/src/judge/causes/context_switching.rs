@@ -1,7 +1,7 @@
 //! Threads that hand over to each other for each small item.
 
 use super::{Cause, Manual, Outcome};
-use crate::judge::Evidence;
+use crate::judge::{Evidence, starved};
 use crate::judge::predict::{Kind, Part, Parts, Removal};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, SavingBasis};
@@ -23,7 +23,8 @@ pub(super) static CAUSE: Cause = Cause {
               receives: 5 to 20 us, and more if an idle CPU has to wake up first. One byte takes \
               as long as 4 KiB.",
         rule: "Threads of the program ended a thousand waits of each other or more, at least one \
-               in 50 us of the account (where the time of the run went). The hand-overs take more \
+               in 50 us of the account (where the time of the run went), without what it waited \
+               for CPUs that other programs had. The hand-overs take more \
                of the critical path than the program's own code does. They are the calls that send \
                and receive, waits behind the program's own threads, idle CPUs that wake up, and \
                run-queue time for which it was not seen who had the CPU. The calls move 4 KiB on \
@@ -60,7 +61,7 @@ pub(super) static CAUSE: Cause = Cause {
 
 /// With fewer hand-overs there is little to gain.
 const HAND_OVERS_MIN: u64 = 1000;
-/// Time of the account between two hand-overs, at most.
+/// Time of the account between two hand-overs, at most, without waits behind other programs.
 const APART_NS_MAX: Ns = 50_000;
 /// Bytes of a call that are still a small item.
 const BYTES_MAX: u64 = 4096;
@@ -102,7 +103,9 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
         let what = say!("between its threads");
         return Outcome::RuledOut(RuledOut::below(hand_overs, what, Number(HAND_OVERS_MIN)));
     }
-    let apart_ns = evidence.run.whole_ns() / times;
+    // While other programs have the CPUs nothing is handed over.
+    let others_ns = starved::of(evidence).others_ns;
+    let apart_ns = evidence.run.whole_ns().saturating_sub(others_ns) / times;
     if apart_ns > APART_NS_MAX {
         return Outcome::RuledOut(RuledOut::above(
             Time(apart_ns),

@@ -161,10 +161,12 @@ fn without_name(evidence: &Evidence<'_>, module: &str, samples: Amount, share: S
     let (what, change) = if module == JIT_MODULE {
         (say!("JIT code without names"), say!("have its runtime write a perf map, which names the functions"))
     } else if own::runs_others(module) {
-        (
-            say!(Name(module.to_owned()), " itself, in no function of a script,"),
-            say!("reduce its work: a profiler of the language names the lines"),
-        )
+        let what = match module.contains("python") {
+            true => say!(Name(module.to_owned()), " itself, in no function of a script,"),
+            // Which function of a script they run is not seen.
+            false => say!("the interpreter ", Name(module.to_owned())),
+        };
+        (what, say!("reduce its work: ").and(profiler(module)).and(say!(" names the lines")))
     } else {
         (
             say!("code of ", Name(module.to_owned()), " without names"),
@@ -172,6 +174,15 @@ fn without_name(evidence: &Evidence<'_>, module: &str, samples: Amount, share: S
         )
     };
     of_several(evidence, (what, change), None, samples, share)
+}
+
+/// What names the lines of scripts whose functions dwell does not see.
+fn profiler(module: &str) -> Sentence {
+    let known = [("perl", "Devel::NYTProf"), ("ruby", "rbspy"), ("php", "Excimer"), ("node", "--cpu-prof")];
+    match known.iter().find(|(language, _)| module.contains(language)) {
+        Some((_, profiler)) => say!("a profiler of the language, as ", Name((*profiler).to_owned()), ","),
+        None => say!("a profiler of the language"),
+    }
 }
 
 /// Of code that is no one function.
@@ -326,7 +337,7 @@ mod tests {
         };
         let told = Told::default().stack(100, Activity::User, &[native("perl", "perl+0x5a8530")]);
         let of_file = what(&told);
-        assert!(of_file.contains("perl") && of_file.contains("in no function of a script"), "{of_file}");
+        assert!(of_file.contains("perl") && of_file.contains("the interpreter "), "{of_file}");
         // Where a function begins is not known: each address is one of its own.
         let each =
             |told: Told, at: u32| told.stack(5, Activity::User, &[native("cc1", &format!("cc1+{at:#x}"))]);

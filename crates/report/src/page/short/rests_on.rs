@@ -4,9 +4,12 @@ use super::super::words;
 use super::first;
 use crate::Look;
 use crate::paint::{Ink, Line};
-use crate::units::{duration_range, share_range};
+use crate::units::{duration, duration_range, share_range};
 use model::coverage::{Extent, Source};
-use model::{Diagnosis, Run, Seen};
+use model::{Diagnosis, Ns, Run, Seen};
+
+/// The part of the wall clock (1 in N) from which the CPU time of dwell's reader is told.
+const READER_PART: Ns = 20;
 
 pub(super) fn lines(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
     let coverage = &run.coverage;
@@ -50,6 +53,13 @@ pub(super) fn lines(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
             let ns = duration_range(cost.lo, cost.hi, look.dash());
             let of_wall = share_range(cost.lo, cost.hi, run.wall_ns, look.dash());
             item(Ink::Dim, format!("dwell's overhead {ns} ({of_wall})"));
+            // Where CPUs are short the program has less of them for what the reader has.
+            if let Seen::Value(reader_ns) = coverage.reader_cpu_ns
+                && diagnosis.doubts.host_busy
+                && reader_ns >= run.wall_ns / READER_PART
+            {
+                item(Ink::Plain, format!("its reader took {} of CPU time", duration(reader_ns)));
+            }
         }
         Seen::Absent => {}
         Seen::Unseen(_) => item(Ink::Dim, "dwell's overhead unknown".to_owned()),
