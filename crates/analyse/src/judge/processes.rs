@@ -19,6 +19,8 @@ pub(super) struct Group {
     together: usize,
     /// Their lives, summed.
     pub(super) life_ns: Ns,
+    /// How long those that lead them slept as long as they had asked for, summed.
+    pub(super) asleep_ns: Ns,
     /// How long threads of them were on a CPU, or ready to.
     pub(super) computes_ns: Ns,
     /// How long threads of them executed their own code, and how long the kernel's.
@@ -69,6 +71,7 @@ pub(super) fn by_program(evidence: &Evidence<'_>) -> FxHashMap<String, Group> {
             None => group.pids.push(leader.pid),
         }
         group.life_ns += leader.life_ns;
+        group.asleep_ns += leader.ns_in(|state| state == State::Sleep);
         // Processes of rows that stand for several are known by those that lead them only.
         let mut did = Did::default();
         match leader.together {

@@ -14,9 +14,13 @@ use super::server;
 use crate::lab::OF_CODE;
 use model::coverage::Interval;
 use model::finding::{BaseRate, CauseName, Finding, Learnt, SavedTime, Saving, SavingBasis, Shared};
+use model::recording::Tier;
 use model::sentence::Piece::{Ns as Time, NsBetween};
 use model::{Ns, RuledOut, Seen, State, say};
 use std::cmp::Reverse;
+
+/// The cause of which the program changes nothing.
+const BY_OTHERS: &str = "cpu-contention";
 
 /// The findings in order, and those causes of which none is worth a change.
 pub(super) fn ranked(
@@ -52,7 +56,7 @@ pub(super) fn ranked(
 /// is or more. Own code is no answer, and nor is who has the CPUs.
 fn specific_first(mut findings: Vec<Finding>) -> Vec<Finding> {
     let counts_all = |of: &Finding| matches!(&*of.cause.id, "process-spawning" | "single-thread");
-    let names_none = |of: &Finding| counts_all(of) || matches!(&*of.cause.id, OF_CODE | "cpu-contention");
+    let names_none = |of: &Finding| counts_all(of) || matches!(&*of.cause.id, OF_CODE | BY_OTHERS);
     for at in (0..findings.len()).rev().filter(|at| counts_all(&findings[*at])).collect::<Vec<_>>() {
         let half_of_it = |of: &Finding| !names_none(of) && saves(of).1 * 2 >= saves(&findings[at]).1;
         if let Some(behind) = findings[at..].iter().rposition(half_of_it) {
@@ -118,7 +122,14 @@ fn learn(evidence: &Evidence<'_>, finding: &mut Finding) {
     let of_wall = structure
         .filter(|_| server::port(evidence.run).is_none())
         .map(|structure| learnt(evidence, finding, structure));
-    if let (Some((ns, learnt)), Seen::Value(saving)) = (of_wall, &mut finding.saving) {
+    // Without switches not all of these waits are seen.
+    let by_others = finding.cause.id == BY_OTHERS && evidence.tier == Tier::Bpf;
+    if let (Some((mut ns, mut learnt)), Seen::Value(saving)) = (of_wall, &mut finding.saving) {
+        if by_others {
+            // Who has the CPUs instead does not make the program's own code shorter.
+            ns = Interval { lo: ns.lo.min(saving.ns.hi), hi: ns.hi.min(saving.ns.hi) };
+            learnt.expected_ns = learnt.expected_ns.min(saving.ns.hi);
+        }
         (saving.ns, saving.learnt) = (ns, Some(learnt));
     }
 }

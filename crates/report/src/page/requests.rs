@@ -68,10 +68,7 @@ pub(super) fn table(run: &Run, look: Look, rows: usize) -> Vec<Line> {
         ]);
         for held in part.held.iter().filter(|held| held.slow_ns.saturating_mul(HELD_WORTH) >= part.slow_ns) {
             table.row(vec![
-                (
-                    Ink::Dim,
-                    format!("  {by} {}", held.place.value().map(words::located).unwrap_or_default()),
-                ),
+                (Ink::Dim, format!("  {by} {}", held.place.value().map(words::located).unwrap_or_default())),
                 (Ink::Dim, at(held.at, all.unit).to_owned()),
                 (Ink::Dim, reason(&held.call, &held.on, held.at, false)),
                 (Ink::Dim, String::new()),
@@ -392,7 +389,7 @@ fn more(part: &RequestPart, look: Look) -> String {
     let range = |lo: i64, hi: i64| duration_range(lo.unsigned_abs(), hi.unsigned_abs(), look.dash());
     match (lo > 0, hi < 0) {
         (true, _) => format!("+{}", range(lo, hi)),
-        (_, true) => format!("-{}", range(hi, lo)),
+        (_, true) => format!("{} less", range(hi, lo)),
         _ => "about the same".to_owned(),
     }
 }

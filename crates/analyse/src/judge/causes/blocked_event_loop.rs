@@ -205,9 +205,9 @@ fn finding(evidence: &Evidence<'_>, thread: &ThreadLedger, blocked: &Blocked<'_>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::judge::samples::{connection, found, judged, run, saves, thread};
     use model::network::{ConnectionOrigin, Endpoint};
     use model::peers::ConnectionRow;
-    use crate::judge::samples::{connection, found, judged, run, saves, thread};
     use model::run::{WaitingThread, WindowSummary};
     use model::wait::WaitTarget;
     use model::{Run, Seen};

@@ -1,8 +1,8 @@
 //! Threads that hand over to each other for each small item.
 
 use super::{Cause, Manual, Outcome};
-use crate::judge::{Evidence, starved};
 use crate::judge::predict::{Kind, Part, Parts, Removal};
+use crate::judge::{Evidence, starved};
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, SavingBasis};
 use model::hand_overs::HandOverRow;

@@ -30,7 +30,8 @@ pub(super) static CAUSE: Cause = Cause {
         change: "Do the work in one process: shell builtins instead of small programs, one call \
                  for many items (`xargs`, `find -exec … +`), a library instead of a command, a \
                  pool of workers that stay alive.",
-        part: "Bounded. At most the lives of the processes are saved, from their creation on. In a \
+        part: "Bounded. At most the lives of the processes are saved, from their creation on, without \
+               what they sleep. In a \
                window the calls that make, execute and end them are saved at least. Of a run \
                nothing is certain, since other processes could have taken their place.",
         assumes: "What the processes do can be done without them. At the high end that work takes \
@@ -108,9 +109,11 @@ fn costs_ns(evidence: &Evidence<'_>, groups: &[(String, Group)]) -> Ns {
 fn finding(evidence: &Evidence<'_>, groups: &[(String, Group)], processes: usize, costs_ns: Ns) -> Finding {
     let (name, most) = &groups[0];
     let lives_ns: Ns = groups.iter().map(|(_, group)| group.life_ns).sum();
+    // A sleep is asked for, in whichever process.
+    let asleep_ns: Ns = groups.iter().map(|(_, group)| group.asleep_ns).sum();
     let share_ns = Interval {
         lo: costs_ns.min(evidence.run.whole_ns()),
-        hi: lives_ns.max(costs_ns).min(evidence.run.whole_ns()),
+        hi: lives_ns.saturating_sub(asleep_ns).max(costs_ns).min(evidence.run.whole_ns()),
     };
     let what = match groups.len() {
         1 => say!(Count(processes as u64, "process".into()), " of ", Name(name.clone())),
@@ -229,6 +232,16 @@ mod tests {
         let finding = found(&diagnosis, "process-spawning").expect("it is there");
         assert_eq!(saves(finding), (0, 200 * MS));
         assert!(found(&diagnosis, "single-thread").is_none(), "of such short lives");
+    }
+
+    #[test]
+    fn what_they_sleep_stays() {
+        let mut run = shell(100, MS / 2);
+        for child in &mut run.threads[1..] {
+            child.states = vec![(State::Kernel, MS / 2), (State::Sleep, 3 * MS / 2)];
+        }
+        let diagnosis = judge(&run, 50 * MS);
+        assert_eq!(saves(found(&diagnosis, "process-spawning").expect("it is there")).1, 50 * MS);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use model::recording::Tier;
 use model::run::WaitRow;
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number};
 use model::syscall_rows::CallRow;
+use model::wait::TargetKind;
 use model::{Ns, RuledOut, Seen, State, say};
 
 pub(super) static CAUSE: Cause = Cause {
@@ -131,7 +132,17 @@ fn waited_for(evidence: &Evidence<'_>, row: &CallRow) -> u64 {
         true => evidence.calls_named(READS).iter().map(|(_, read)| would_block(read)).sum(),
         false => would_block(row),
     };
-    waits.map(|wait| wait.calls).sum::<u64>().max(would_block)
+    // One that is late does not wait for its timer, and has one piece all the same.
+    let counters = [TargetKind::Timer, TargetKind::EventFd];
+    let of_counter = waits.clone().any(|wait| !written && counters.contains(&wait.on.kind()));
+    let of_eight = if of_counter { calls_of(row, 8) } else { 0 };
+    waits.map(|wait| wait.calls).sum::<u64>().max(would_block).max(of_eight)
+}
+
+/// Calls that moved so many bytes, or less than twice as many.
+fn calls_of(row: &CallRow, bytes: u64) -> u64 {
+    let sizes = row.results.value().map_or(&[][..], |results| &results.sizes);
+    sizes.iter().filter(|(least, _)| *least == bytes).map(|(_, calls)| calls).sum()
 }
 
 fn finding(
@@ -244,6 +255,16 @@ mod tests {
         assert!(!is_found(&run));
         run.waits[0].reason = State::Idle;
         assert!(!is_found(&run), "a pool that has no work");
+    }
+
+    #[test]
+    fn a_read_of_a_timer_has_one_piece_whether_it_waits_or_is_late() {
+        let mut run = of(8000, &[(8, 1000)], 0);
+        let row = |on| wait(State::Sleep, "read", on, 700, US, WakerKind::Timer);
+        run.waits = vec![row(WaitTarget::Pipe(Seen::Absent))];
+        assert!(is_found(&run));
+        run.waits = vec![row(WaitTarget::Timer(Seen::Absent))];
+        assert!(!is_found(&run));
     }
 
     #[test]
