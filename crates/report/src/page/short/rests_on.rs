@@ -8,8 +8,10 @@ use crate::units::{duration, duration_range, share_range};
 use model::coverage::{Extent, Source};
 use model::{Diagnosis, Ns, Run, Seen};
 
-/// The part of the wall clock (1 in N) from which the CPU time of dwell's reader is told.
+/// The part of the wall clock (1 in N) from which the CPU time of dwell's reader is told, and the
+/// least: to begin and to end takes it some ten milliseconds.
 const READER_PART: Ns = 20;
+const READER_NS: Ns = 200_000_000;
 
 pub(super) fn lines(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
     let coverage = &run.coverage;
@@ -56,7 +58,7 @@ pub(super) fn lines(run: &Run, diagnosis: &Diagnosis, look: Look) -> Vec<Line> {
             // Where CPUs are short the program has less of them for what the reader has.
             if let Seen::Value(reader_ns) = coverage.reader_cpu_ns
                 && diagnosis.doubts.host_busy
-                && reader_ns >= run.wall_ns / READER_PART
+                && reader_ns >= (run.wall_ns / READER_PART).max(READER_NS)
             {
                 item(Ink::Plain, format!("its reader took {} of CPU time", duration(reader_ns)));
             }

@@ -4,6 +4,7 @@ use super::super::{headline, peers, waits, words};
 use crate::Look;
 use crate::paint::{Ink, Line};
 use crate::units::{counted, duration_precise, share, share_of_one};
+use model::diagnosis::KernelWork;
 use model::run::{Class, WaitRow};
 use model::wait::{StackFrame, TargetKind, WaitCall, WaitTarget};
 use model::{Diagnosis, Ns, Run, Seen, State};
@@ -36,7 +37,7 @@ pub(super) fn line(run: &Run, diagnosis: &Diagnosis, look: Look) -> Line {
         Class::Kernel => {
             let line = lead(line, "kernel-bound").add(Ink::Bold, "in the kernel ");
             let line = part(line, &share_of_one(shares.kernel), run);
-            headline::mostly(with_faults(line, run), diagnosis)
+            headline::mostly(with_faults(line, run, diagnosis), diagnosis)
         }
         Class::Io => waiting(lead(line, words::io_label(run.bound.resource)), run, diagnosis, look),
         // These say it as the page with all tables does.
@@ -65,9 +66,9 @@ pub(super) fn line(run: &Run, diagnosis: &Diagnosis, look: Look) -> Line {
 }
 
 /// The bar below has page faults apart from other kernel time.
-fn with_faults(line: Line, run: &Run) -> Line {
+fn with_faults(line: Line, run: &Run, diagnosis: &Diagnosis) -> Line {
     let faults_ns = run.time_in(State::Fault);
-    if faults_ns < run.busy_ns() / 20 {
+    if faults_ns < run.busy_ns() / 20 || diagnosis.kernel_work == Some(KernelWork::Faults) {
         return line;
     }
     let faults = share(faults_ns, run.busy_ns());
