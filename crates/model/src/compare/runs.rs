@@ -76,7 +76,8 @@ impl RequestsDiff {
     }
 }
 
-/// A part of the time of requests, in A and in B.
+/// A part of the time of requests, in A and in B. What waits at an address of memory is one part
+/// for each place.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PartChange {
     /// What it was spent at.
@@ -85,7 +86,8 @@ pub struct PartChange {
     pub call: Seen<WaitCall>,
     /// What it was for, likewise.
     pub on: Seen<WaitTarget>,
-    /// Where in the program's own code, as far as samples tell: of B, or else of A.
+    /// Where in the program's own code, as far as samples tell: one function for both, with its line
+    /// in B, or else in A. What A and B have at two places is two parts.
     pub place: Seen<StackFrame>,
     /// Mean over the requests of A; 0 where they had none of it.
     pub a_ns: Ns,
