@@ -1,12 +1,16 @@
-//! Requests of two runs or windows beside each other: how long they took, and what their time was
-//! spent at.
+//! Requests of two runs or windows beside each other: how long they took, by kind, and what their
+//! time was spent at.
 
 use super::why::names::target_of_any_run;
-use model::compare::runs::{PartChange, QuantileChange, RequestsDiff};
-use model::requests::{Latency, RequestPart};
+use model::compare::runs::{KindChange, PartChange, QuantileChange, RequestsDiff};
+use model::requests::{Latency, LatencyBin, RequestKind, RequestPart, Requests};
 use model::wait::{StackFrame, WaitTarget};
 use model::{Ns, Run, Seen};
+use stats::binomial;
 use std::cmp::Reverse;
+
+/// The share of the intervals of quantiles.
+const CONFIDENCE: f64 = 0.95;
 
 /// Absent where one of both has none, or others than the other one.
 pub(super) fn requests(a: &Run, b: &Run) -> Seen<RequestsDiff> {
@@ -14,12 +18,16 @@ pub(super) fn requests(a: &Run, b: &Run) -> Seen<RequestsDiff> {
     if a.times == 0 || b.times == 0 || (a.unit, &a.unit_of) != (b.unit, &b.unit_of) {
         return Seen::Absent;
     }
+    let p90 = |all: &Requests| (all.latency.p90_ns, range(&all.bins, 0.9));
     Seen::Value(RequestsDiff {
         unit: a.unit,
         times: [a, b].map(|all| all.times + all.left_out),
         p50: p50(&a.latency, &b.latency),
+        p90: Seen::Value(change(p90(a), p90(b))),
         p99: p99(&a.latency, &b.latency),
+        max_ns: Some([a, b].map(|all| all.latency.max_ns)),
         parts: parts(&a.parts, &b.parts),
+        kinds: kinds(&a.kinds, &b.kinds),
     })
 }
 
@@ -29,6 +37,22 @@ fn p50(a: &Latency, b: &Latency) -> QuantileChange {
 
 fn p99(a: &Latency, b: &Latency) -> QuantileChange {
     change((a.p99_ns, a.p99_range_ns), (b.p99_ns, b.p99_range_ns))
+}
+
+/// Where a quantile is with 95 %, by the order of the values: with the width of their bins. None
+/// where there are too few to bound it on both sides.
+fn range(bins: &[LatencyBin], share: f64) -> Option<[Ns; 2]> {
+    let times = bins.iter().map(|bin| bin.times).sum();
+    let (lo, hi) = binomial::ranks(times, share, CONFIDENCE);
+    let of_rank = |rank: u64| {
+        let mut below = 0_u64;
+        bins.iter().find(|bin| {
+            below = below.saturating_add(bin.times);
+            below >= rank
+        })
+    };
+    let (lo, hi) = (lo > 0 && hi <= times).then(|| Some((of_rank(lo)?, of_rank(hi)?)))??;
+    Some([lo.ns_min, hi.ns_max.saturating_sub(1)])
 }
 
 /// The interval of a difference from those of both figures (G. Y. Zou, A. Donner, "Construction of
@@ -42,6 +66,37 @@ fn change((a_ns, a_range): (Ns, Option<[Ns; 2]>), (b_ns, b_range): (Ns, Option<[
         [lo, hi].map(|ns| ns as i64)
     });
     QuantileChange { a_ns, b_ns, change_ns }
+}
+
+/// Kinds of either side, those first whose requests changed by most time in all. Empty where one
+/// side could read none.
+fn kinds(a: &[RequestKind], b: &[RequestKind]) -> Vec<KindChange> {
+    if a.is_empty() || b.is_empty() {
+        return Vec::new();
+    }
+    let of = |kinds: &[RequestKind], kind: &Seen<String>| {
+        let found = kinds.iter().find(|of| of.kind == *kind);
+        found.map_or((0, Latency::default()), |of| (of.times, of.latency))
+    };
+    let only_in_b = b.iter().filter(|of_b| a.iter().all(|of_a| of_a.kind != of_b.kind));
+    let all = a.iter().chain(only_in_b).map(|one| &one.kind);
+    let mut changes: Vec<KindChange> = all
+        .map(|kind| {
+            let ((in_a, of_a), (in_b, of_b)) = (of(a, kind), of(b, kind));
+            KindChange {
+                kind: kind.clone(),
+                times: [in_a, in_b],
+                mean_ns: [of_a.mean_ns, of_b.mean_ns],
+                p50: p50(&of_a, &of_b),
+                p99: p99(&of_a, &of_b),
+            }
+        })
+        .collect();
+    changes.sort_by_key(|of| {
+        let [a_ns, b_ns] = of.mean_ns;
+        Reverse(u128::from(a_ns.abs_diff(b_ns)) * u128::from(of.times[0].saturating_add(of.times[1])))
+    });
+    changes
 }
 
 /// What the time of requests is spent at in both, largest difference first.

@@ -29,11 +29,13 @@ pub fn compare(a: &Run, b: &Run) -> RunComparison {
 
 fn origin(run: &Run) -> RunOrigin {
     RunOrigin {
+        id: None,
         host: run.host.name.clone(),
         started_at: run.started_at.clone(),
         command: run.command.clone(),
         exit: run.exit,
         wall_ns: run.wall_ns,
+        lost_events: run.coverage.lost_events.clone(),
     }
 }
 

@@ -104,3 +104,41 @@ fn the_interval_of_a_change_is_as_wide_as_both_are_uncertain() {
     assert_eq!(change((7, Some([7, 7])), (7, Some([7, 7]))).change_ns, Some([0, 0]));
     assert_eq!(change((7, None), (9, Some([7, 9]))).change_ns, None, "too few to tell");
 }
+
+#[test]
+fn a_quantile_is_between_bins() {
+    let bins: Vec<LatencyBin> =
+        (0..1000).map(|ns| LatencyBin { ns_min: ns, ns_max: ns + 1, times: 1 }).collect();
+    let [lo, hi] = range(&bins, 0.9).expect("there are enough");
+    assert!((875..890).contains(&lo) && (910..925).contains(&hi), "{lo} to {hi}");
+    assert_eq!(range(&bins[..20], 0.9), None, "the values give no bound above");
+    assert_eq!(range(&[], 0.9), None);
+}
+
+#[test]
+fn kinds_that_changed_by_most_time_are_first() {
+    let kind = |kind: &str, times, mean_ns| RequestKind {
+        kind: Seen::Value(kind.to_owned()),
+        times,
+        latency: Latency { mean_ns, p50_ns: mean_ns, p99_ns: 2 * mean_ns, ..Latency::default() },
+        slow: 0,
+        parts: Vec::new(),
+    };
+    let a = [kind("GET /order/{n}", 1000, 50), kind("GET /login/{id}", 30, 20), kind("GET /old", 1, 9)];
+    let b = [kind("GET /order/{n}", 1000, 49), kind("GET /login/{id}", 30, 900), kind("GET /new", 1, 8)];
+    let told: Vec<_> = kinds(&a, &b)
+        .into_iter()
+        .map(|of| (of.kind.value().unwrap().clone(), of.times, [of.p99.a_ns, of.p99.b_ns]))
+        .collect();
+    let row = |kind: &str, times, p99| (kind.to_owned(), times, p99);
+    assert_eq!(
+        told,
+        [
+            row("GET /login/{id}", [30, 30], [40, 1800]),
+            row("GET /order/{n}", [1000, 1000], [100, 98]),
+            row("GET /old", [1, 0], [18, 0]),
+            row("GET /new", [0, 1], [0, 16]),
+        ]
+    );
+    assert!(kinds(&[], &b).is_empty(), "one side read none");
+}
