@@ -79,8 +79,8 @@ pub struct RequestsDiff {
     /// mean over all requests, but for rounding.
     #[serde(default)]
     pub parts: Vec<PartChange>,
-    /// By what requests ask for, those first whose requests changed by most time in all. Empty where
-    /// one side could read none.
+    /// By what requests ask for, those first whose requests changed by most time in all. Empty
+    /// where one side could read none.
     #[serde(default)]
     pub kinds: Vec<KindChange>,
 }
@@ -118,8 +118,8 @@ pub struct PartChange {
     pub call: Seen<WaitCall>,
     /// What it was for, likewise.
     pub on: Seen<WaitTarget>,
-    /// Where in the program's own code, as far as samples tell: one function for both, with its line
-    /// in B, or else in A. What A and B have at two places is two parts.
+    /// Where in the program's own code, as far as samples tell: one function for both, with its
+    /// line in B, or else in A. What A and B have at two places is two parts.
     pub place: Seen<StackFrame>,
     /// Mean over the requests of A; 0 where they had none of it.
     pub a_ns: Ns,
