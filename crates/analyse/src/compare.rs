@@ -8,6 +8,7 @@ mod lab;
 mod ladder;
 mod predicted;
 mod probed;
+mod requests;
 mod rules;
 mod runs;
 mod sittings;

@@ -183,7 +183,8 @@ pub(crate) struct RunArgs {
 /// Show where running processes spend their time
 ///
 /// Traces the processes with all their threads and descendants, until Ctrl-C, their exit, or the
-/// end of --for. The processes are neither stopped nor changed. The report goes to standard error.
+/// end of --for. The processes are neither stopped nor changed. The report goes to standard output,
+/// progress and errors to standard error.
 ///
 /// A server has no end that a critical path could lead to, so the report divides the time of the
 /// active threads instead. Threads that only wait for work are summed up.

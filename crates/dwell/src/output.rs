@@ -150,12 +150,17 @@ pub(crate) fn put(written: io::Result<()>) -> anyhow::Result<()> {
 
 /// Writes to standard error. A failure has nowhere to go.
 pub(crate) fn to_stderr(text: &str) {
-    put_to_stderr(text);
+    let _ = write_to_stderr(text);
 }
 
-/// The same; returns whether it was accepted.
-pub(crate) fn put_to_stderr(content: impl AsRef<[u8]>) -> bool {
-    Blocking(io::stderr().as_fd()).write_all(content.as_ref()).is_ok()
+/// Writes a page there, as [`put_to_stdout`] does: a page that is lost must not look like success,
+/// though only the exit status can tell of it.
+pub(crate) fn put_page_to_stderr(content: impl AsRef<[u8]>) -> anyhow::Result<bool> {
+    taken(write_to_stderr(content)).context("cannot write to standard error")
+}
+
+fn write_to_stderr(content: impl AsRef<[u8]>) -> io::Result<()> {
+    Blocking(io::stderr().as_fd()).write_all(content.as_ref())
 }
 
 /// What failed and why, and below it what to try: the cause of an error stands before its remedy.

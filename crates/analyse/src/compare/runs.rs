@@ -1,18 +1,14 @@
 //! Two runs or windows beside each other: what differs in how they came about, and where the
 //! difference of their walls lies. No verdict: one run has no spread.
 
+use super::requests::requests;
 use super::rules::differences;
 use super::why::why;
 use model::compare::Difference;
-use model::compare::runs::{
-    PartChange, QuantileChange, RequestsDiff, RunComparison, RunOrigin, SCHEMA_RUN_DIFF,
-};
+use model::compare::runs::{RunComparison, RunOrigin, SCHEMA_RUN_DIFF};
 use model::coverage::Extent;
 use model::recording::Ending;
-use model::requests::RequestPart;
-use model::wait::StackFrame;
-use model::{Ns, Run, Seen};
-use std::cmp::Reverse;
+use model::{Run, Seen};
 
 /// Fewer samples tell no rate.
 const SAMPLES_MIN: u64 = 30;
@@ -31,73 +27,15 @@ pub fn compare(a: &Run, b: &Run) -> RunComparison {
     }
 }
 
-fn requests(a: &Run, b: &Run) -> Seen<RequestsDiff> {
-    let [Some(a), Some(b)] = [a, b].map(|run| run.tables.requests.value()) else { return Seen::Absent };
-    if a.times == 0 || b.times == 0 || (a.unit, &a.unit_of) != (b.unit, &b.unit_of) {
-        return Seen::Absent;
-    }
-    let (of_a, of_b) = (a.latency, b.latency);
-    Seen::Value(RequestsDiff {
-        unit: a.unit,
-        times: [a, b].map(|all| all.times + all.left_out),
-        p50: change((of_a.p50_ns, of_a.p50_range_ns), (of_b.p50_ns, of_b.p50_range_ns)),
-        p99: change((of_a.p99_ns, of_a.p99_range_ns), (of_b.p99_ns, of_b.p99_range_ns)),
-        parts: parts(&a.parts, &b.parts),
-    })
-}
-
-/// What the time of requests is spent at in both, largest difference first.
-fn parts(a: &[RequestPart], b: &[RequestPart]) -> Vec<PartChange> {
-    let only = |part: &RequestPart, a_ns, b_ns| PartChange {
-        at: part.at,
-        call: part.call.clone(),
-        on: part.on.clone(),
-        place: part.place.clone(),
-        a_ns,
-        b_ns,
-    };
-    let mut parts: Vec<PartChange> = b.iter().map(|part| only(part, 0, part.mean_ns)).collect();
-    for of_a in a {
-        // Locks of several places are told apart by these. A place is known where samples saw it.
-        let same = |of: &PartChange| (of.at, &of.call, &of.on) == (of_a.at, &of_a.call, &of_a.on);
-        let function = |place: &Seen<StackFrame>| place.value().map(|frame| frame.function.clone());
-        let there = |of: &PartChange| function(&of.place) == function(&of_a.place);
-        let found = parts.iter().position(|of| same(of) && there(of));
-        let found = found.or_else(|| parts.iter().position(|of| same(of) && of.a_ns == 0));
-        match found.map(|at| &mut parts[at]) {
-            Some(both) => {
-                both.a_ns += of_a.mean_ns;
-                if both.place.value().is_none() {
-                    both.place = of_a.place.clone();
-                }
-            }
-            None => parts.push(only(of_a, of_a.mean_ns, 0)),
-        }
-    }
-    parts.sort_by_key(|part| Reverse(part.a_ns.abs_diff(part.b_ns)));
-    parts
-}
-
-/// The interval of a difference from those of both figures (G. Y. Zou, A. Donner, "Construction of
-/// confidence limits about effect measures", Statistics in Medicine 27, 2008).
-fn change((a_ns, a_range): (Ns, Option<[Ns; 2]>), (b_ns, b_range): (Ns, Option<[Ns; 2]>)) -> QuantileChange {
-    let change_ns = a_range.zip(b_range).map(|(a_range, b_range)| {
-        let [a, b] = [a_ns, b_ns].map(|ns| ns as f64);
-        let ([a_lo, a_hi], [b_lo, b_hi]) = (a_range.map(|ns| ns as f64), b_range.map(|ns| ns as f64));
-        let lo = (b - a) - (b - b_lo).hypot(a_hi - a);
-        let hi = (b - a) + (b_hi - b).hypot(a - a_lo);
-        [lo, hi].map(|ns| ns as i64)
-    });
-    QuantileChange { a_ns, b_ns, change_ns }
-}
-
 fn origin(run: &Run) -> RunOrigin {
     RunOrigin {
+        id: None,
         host: run.host.name.clone(),
         started_at: run.started_at.clone(),
         command: run.command.clone(),
         exit: run.exit,
         wall_ns: run.wall_ns,
+        lost_events: run.coverage.lost_events.clone(),
     }
 }
 
@@ -166,43 +104,4 @@ fn sampling_rate(run: &Run) -> Option<f64> {
     let samples: u64 = run.tables.functions.value()?.iter().map(|row| row.samples).sum();
     let cpu_ns = run.user_ns.value()?.saturating_add(*run.kernel_ns.value()?);
     (samples >= SAMPLES_MIN && cpu_ns > 0).then(|| samples as f64 * 1e9 / cpu_ns as f64)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use model::requests::RequestTime;
-
-    #[test]
-    fn parts_of_both_are_matched_and_what_differs_most_is_first() {
-        let part = |at, mean_ns| RequestPart {
-            at,
-            call: Seen::Absent,
-            on: Seen::Absent,
-            place: Seen::Absent,
-            mean_ns,
-            awaited_typical_ns: 0,
-            awaited_slow_ns: 0,
-            typical_ns: 0,
-            slow_ns: 0,
-            more_ns: [0, 0],
-            without: Default::default(),
-            held: Vec::new(),
-        };
-        let a = [part(RequestTime::OnCpu, 10), part(RequestTime::Peer, 70)];
-        let b = [part(RequestTime::Peer, 20), part(RequestTime::Unread, 5), part(RequestTime::OnCpu, 11)];
-        let found = parts(&a, &b);
-        let rows: Vec<_> = found.iter().map(|part| (part.at, part.a_ns, part.b_ns)).collect();
-        let peer = (RequestTime::Peer, 70, 20);
-        assert_eq!(rows, [peer, (RequestTime::Unread, 0, 5), (RequestTime::OnCpu, 10, 11)]);
-    }
-
-    #[test]
-    fn the_interval_of_a_change_is_as_wide_as_both_are_uncertain() {
-        let told = change((100, Some([90, 120])), (150, Some([110, 155])));
-        // sqrt(40² + 20²) below, sqrt(5² + 10²) above.
-        assert_eq!(told.change_ns, Some([5, 61]));
-        assert_eq!(change((7, Some([7, 7])), (7, Some([7, 7]))).change_ns, Some([0, 0]));
-        assert_eq!(change((7, None), (9, Some([7, 9]))).change_ns, None, "too few to tell");
-    }
 }

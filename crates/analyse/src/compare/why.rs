@@ -7,7 +7,7 @@
 mod code;
 mod keys;
 mod limits;
-mod names;
+pub(super) mod names;
 mod path;
 mod rows;
 #[cfg(test)]

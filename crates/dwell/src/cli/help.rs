@@ -117,11 +117,13 @@ const RARE: &[&str] = &[
     "no_text",
     "unit",
     "slower_than",
+    "skip_if_busy",
 ];
 
 /// Options that are rare elsewhere, but not of this verb.
 const COMMON: &[(&str, &str)] = &[
     ("run", "output"),
+    ("attach", "output"),
     ("report", "output"),
     ("export", "output"),
     ("ladder", "beside"),

@@ -42,7 +42,7 @@ fn once(args: AttachArgs, keeper: &mut ResultStore) -> anyhow::Result<u8> {
     // Those of one process; of the others it is looked while they are recorded.
     let rights = target.first().and_then(|pid| Rights::of_process(pid).ok()).unwrap_or_else(Rights::own);
     let began = target.first().and_then(code::began);
-    let page = if args.quiet { Page::None } else { Page::Stderr };
+    let page = if args.quiet { Page::None } else { Page::Stdout };
     let outputs = args.page.open(page, args.watching.keep.as_deref(), &[])?;
     let mut live_run = LiveRun::prepare(&args.watching)?;
     // From here on Ctrl-C ends the window, and the report is still written.

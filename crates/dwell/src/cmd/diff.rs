@@ -20,8 +20,13 @@ use std::path::{Path, PathBuf};
 
 /// Compares the results; returns the exit status.
 pub(crate) fn diff(mut args: DiffArgs, keeper: &ResultStore) -> anyhow::Result<u8> {
+    let mut ids = Vec::new();
     for path in [&mut args.a, &mut args.b].into_iter().chain(&mut args.more) {
-        *path = named::settled(path, keeper)?;
+        let kept = named::find(path, keeper)?;
+        if let Some(row) = &kept {
+            *path = row.id.clone().into();
+        }
+        ids.push(kept.map(|row| row.id));
     }
     let args = &args;
     let (a, b) = (results::comparand(&args.a, keeper)?, results::comparand(&args.b, keeper)?);
@@ -42,7 +47,7 @@ pub(crate) fn diff(mut args: DiffArgs, keeper: &ResultStore) -> anyhow::Result<u
     let timed = |one: &Comparand| one.is::<TimingsResult>() || one.is::<Comparison>();
     let both_timed = timed(&a) && timed(&b);
     match (a, b) {
-        (Comparand::Own(a), Comparand::Own(b)) if of_a == of_b => two_of_a_kind(args, a, b, keeper),
+        (Comparand::Own(a), Comparand::Own(b)) if of_a == of_b => two_of_a_kind(args, a, b, &ids, keeper),
         (Comparand::Own(a), Comparand::Own(b)) if both_timed => {
             timings(args, &timed_commands(&args.a, a)?, &timed_commands(&args.b, b)?)
         }
@@ -54,13 +59,24 @@ pub(crate) fn diff(mut args: DiffArgs, keeper: &ResultStore) -> anyhow::Result<u
     }
 }
 
-fn two_of_a_kind(args: &DiffArgs, a: Unread, b: Unread, keeper: &ResultStore) -> anyhow::Result<u8> {
+/// `ids`: those of A and B, where they are results of the store.
+fn two_of_a_kind(
+    args: &DiffArgs,
+    a: Unread,
+    b: Unread,
+    ids: &[Option<String>],
+    keeper: &ResultStore,
+) -> anyhow::Result<u8> {
     if a.is::<LadderResult>() {
         return ladders(args, a.read()?, b.read()?);
     }
     if a.is::<RunOutput>() {
         let (a, b): (RunOutput, RunOutput) = (a.read()?, b.read()?);
-        return write(args, &analyse::compare::runs(&a.result.run, &b.result.run));
+        let mut diff = analyse::compare::runs(&a.result.run, &b.result.run);
+        for (of, id) in [&mut diff.a, &mut diff.b].into_iter().zip(ids) {
+            of.id.clone_from(id);
+        }
+        return write(args, &diff);
     }
     if a.is::<Comparison>() {
         return sittings(args, a.read()?, b.read()?, keeper);

@@ -6,6 +6,7 @@ use crate::keep::{ResultStore, StorePath};
 use crate::output;
 use crate::suggest;
 use anyhow::{Context, anyhow, bail};
+use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use store::Reader;
@@ -135,10 +136,16 @@ pub(super) fn missing(path: &Path, expected: &str) -> anyhow::Error {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let above = store::above(path).map(Path::to_owned).unwrap_or_default();
     let entries = std::fs::read_dir(&above).into_iter().flatten().flatten();
-    let names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let is_file = |entry: &DirEntry| entry.file_type().is_ok_and(|of| !of.is_dir());
+    let names: Vec<String> =
+        entries.filter(is_file).filter_map(|entry| entry.file_name().into_string().ok()).collect();
     let near = suggest::nearest(&name, names.iter().map(String::as_str));
     let try_these = match near.as_slice() {
         [] => expected.to_owned(),
+        // What has no directory may as well be the ID of a result, mistyped.
+        near if path.components().count() == 1 => {
+            report::clean(&format!("{}, or dwell list", near.join(", ")), true)
+        }
         near => report::clean(&near.join(", "), true),
     };
     anyhow!("cannot read {path:?}: there is no such file\ntry: {try_these}")

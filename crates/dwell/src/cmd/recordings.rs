@@ -43,7 +43,10 @@ pub(super) fn open(path: &Path, keeper: &ResultStore) -> anyhow::Result<Option<A
         Some(_) => None,
         // One that may not be looked at is not missing: opening it says why.
         None if matches!(path.try_exists(), Ok(false)) => {
-            return Err(named::missing(path, "a file of dwell run --keep, or of --json"));
+            return Err(named::missing(
+                path,
+                "dwell list, which has the IDs, or a file of dwell run --keep or of --json",
+            ));
         }
         None if is_result(path) => None,
         None => Some(Reader::open(path)?.boxed()),

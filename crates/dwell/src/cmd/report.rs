@@ -5,12 +5,18 @@ use crate::cli::ReportArgs;
 use crate::exit;
 use crate::keep::ResultStore;
 use crate::look::LookArgs;
-use crate::out::{Kept, Outputs, Page, PageResult, Paths};
-use anyhow::Context;
+use crate::out::{Kept, OutputPath, Outputs, Page, PageResult, Paths};
+use anyhow::{Context, bail};
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 /// Writes the page; returns the exit status.
 pub(crate) fn report(args: &ReportArgs, keeper: &ResultStore) -> anyhow::Result<u8> {
+    if args.output == OutputPath::Stdout && io::stdout().is_terminal() {
+        bail!(
+            "the page is for a browser, and standard output is a terminal\ntry: -o page.html, or dwell show"
+        );
+    }
     // Another result may be the last one before the content is read.
     let files = args.files.iter().map(|file| named::settled(file, keeper)).collect::<Result<Vec<_>, _>>()?;
     let read: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();

@@ -52,7 +52,7 @@ impl Destination {
     fn put(self, content: impl AsRef<[u8]>) -> anyhow::Result<bool> {
         match self {
             Self::Stdout => output::put_to_stdout(content),
-            Self::Stderr => Ok(output::put_to_stderr(content)),
+            Self::Stderr => output::put_page_to_stderr(content),
             Self::File(target) => target.put(content),
         }
     }

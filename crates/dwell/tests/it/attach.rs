@@ -37,6 +37,29 @@ fn a_sleeper_sleeps_and_nothing_else() {
     assert!(told.page.starts_with("attached to sleep"), "{}", told.page);
 }
 
+/// What the target prints goes elsewhere, so a pager or a file gets the page.
+#[test]
+fn the_page_goes_to_standard_output_and_one_that_is_lost_is_no_success() {
+    let alive = Alive::start("sh", &["-c", "echo ready; exec sleep 1000"]);
+    let attach = |out: std::process::Stdio| {
+        let mut command = Command::new(support::dwell());
+        command.args(["attach", &alive.name(), "--source", "proc", "--for", "100ms"]);
+        command.stdout(out).output().unwrap()
+    };
+    let output = attach(std::process::Stdio::piped());
+    let (page, errors) = (support::text(&output.stdout), support::text(&output.stderr));
+    assert!(page.starts_with("attached to sleep") && errors.is_empty(), "{page}\n{errors}");
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = attach(full.into());
+    let errors = support::text(&output.stderr);
+    assert_eq!(output.status.code(), Some(125), "{errors}");
+    assert!(errors.contains("cannot write to standard output"), "{errors}");
+    let (reader, gone) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = attach(gone.into());
+    assert_eq!(output.status.code(), Some(0), "{}", support::text(&output.stderr));
+}
+
 #[test]
 fn a_spinner_is_its_own_code_as_the_kernel_counts_it() {
     let _alone = support::alone();

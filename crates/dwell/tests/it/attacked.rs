@@ -16,8 +16,9 @@ fn dwell(words: &[&str], directory: &Path) -> Command {
     command
 }
 
+/// Its page is on one of both.
 fn said(output: &Output) -> String {
-    text(&output.stderr)
+    text(&output.stdout) + &text(&output.stderr)
 }
 
 /// A program written in C, in a directory of its own.

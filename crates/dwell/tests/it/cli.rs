@@ -93,13 +93,14 @@ fn the_status_is_the_programs_own() {
 fn a_program_that_cannot_start_is_126_or_127_and_said() {
     let place = Place::new();
     place.executable("foreign", b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0");
-    fs::write(place.path("plain"), "").unwrap();
+    fs::write(place.path("plain"), "#!/bin/sh\n").unwrap();
     for (program, status, said) in [
         ("no-such-program-anywhere", 127, "no such program in PATH"),
         ("./none", 127, "no such file"),
         ("plain", 127, "try: ./plain"),
         ("./", 126, "directory"),
         ("./plain", 126, "chmod +x"),
+        ("/etc/passwd", 126, "it is no program"),
         ("./foreign", 126, "another kind of machine"),
     ] {
         let got = place.run(&["run", "--", program]);
@@ -259,6 +260,13 @@ fn a_result_that_cannot_be_written_is_no_success() {
         assert!(got.stderr.contains("/dev/full") && got.stderr.contains("No space left"), "{got:?}");
         // The program's own failure says more.
         assert_eq!(run(&["run", "-q", option, "/dev/full", "false"]).status, 1);
+    }
+    // Nor is a page that had no room on standard error, where nobody can be told.
+    for (program, status) in [("true", 125), ("false", 1)] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let place = Place::new();
+        let mut dwell = place.dwell(&["run", "--source", "proc", program]);
+        assert_eq!(dwell.stderr(full).status().unwrap().code(), Some(status), "{program}");
     }
 }
 

@@ -280,6 +280,17 @@ impl Drop for Terminal {
     }
 }
 
+/// HTML on a terminal helps nobody.
+#[test]
+fn a_page_for_a_browser_is_not_written_to_a_terminal() {
+    let place = Place::new();
+    let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/../golden/recordings/fsync.json");
+    let mut terminal = Terminal::open(place.0.path());
+    terminal.type_in(&format!("'{DWELL}' report '{kept}' 2> said; echo $? > status\n"));
+    place.expect("status", "125\n");
+    assert!(place.read("said").contains("try: -o page.html"), "{}", place.read("said"));
+}
+
 const CTRL_C: &str = "\x03";
 const CTRL_Z: &str = "\x1a";
 

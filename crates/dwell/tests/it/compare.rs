@@ -151,7 +151,7 @@ fn what_cannot_run_is_found_before_anything_runs() {
     let mark = place.path().join("ran");
     let touch = format!("touch {}", mark.display());
     let plain = place.path().join("plain");
-    fs::write(&plain, "").unwrap();
+    fs::write(&plain, "#!/bin/sh\n").unwrap();
     for (command, status, said) in [
         ("no-such-program-anywhere", 127, "no-such-program-anywhere"),
         (plain.to_str().unwrap(), 126, "chmod +x"),

@@ -145,7 +145,7 @@ fn what_a_verb_found_is_shown_as_it_was_found() {
         for more in [&["--width", "100"][..], &["--width", "70", "-v"]] {
             let live = home.dwell(&[words, more].concat()).output().unwrap();
             assert!(live.status.success(), "{words:?}: {}", text(&live.stderr));
-            let page = text(if words[0] == "attach" { &live.stderr } else { &live.stdout });
+            let page = text(&live.stdout);
             assert!(page.lines().count() > 2, "{words:?}: {page}");
             assert_eq!(home.out(&[&["show", "last"], more].concat()), page, "{words:?}");
         }

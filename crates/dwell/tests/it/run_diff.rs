@@ -50,6 +50,30 @@ fn two_windows_are_compared_by_what_their_threads_did() {
 }
 
 #[test]
+fn results_of_the_store_have_their_ids_and_a_missing_one_is_in_the_list() {
+    let store = fresh("ids.sqlite");
+    let dwell = |args: &[&str]| {
+        let mut dwell = Command::new(env!("CARGO_BIN_EXE_dwell"));
+        dwell.env("DWELL_STORE", &store).args(args).output().expect("dwell can be started")
+    };
+    for _ in 0..2 {
+        let done = dwell(&["run", "-q", "--source", "proc", "true"]);
+        assert!(done.status.success(), "{}", text(&done.stderr));
+    }
+    let found: Value =
+        serde_json::from_slice(&dwell(&["diff", "last-1", "last", "--json", "-"]).stdout).unwrap();
+    let ids = ["a", "b"].map(|side| found[side]["id"].as_str().unwrap_or_default().to_owned());
+    assert!(ids[0] != ids[1], "{ids:?}");
+    let page = text(&dwell(&["diff", "last-1", "last"]).stdout);
+    for (side, id) in ["A", "B"].iter().zip(&ids) {
+        assert!(!id.is_empty() && page.contains(&format!("{side}  {id}  true, ")), "{page}");
+    }
+    let missing = text(&dwell(&["show", "nope"]).stderr);
+    assert!(missing.contains("\ntry: ") && missing.contains("dwell list"), "{missing}");
+    std::fs::remove_file(store).unwrap();
+}
+
+#[test]
 fn what_does_not_close_or_fit_is_refused() {
     let (a, b) = (kept("fsync"), kept("page-faults"));
     let changed = fresh("changed.json");

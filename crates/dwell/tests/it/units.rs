@@ -91,7 +91,7 @@ fn a_call_that_its_window_did_not_see_begin_is_from_before() {
     let pid = server.pid().to_string();
     command.args(["attach", &pid, "--unit", "once", "--for", "3s", "--json"]).arg(&json);
     let output = command.output().unwrap();
-    let page = support::text(&output.stderr);
+    let page = support::text(&output.stdout);
     let all = support::read_json(&json)["requests"].clone();
     assert_eq!((&all["times"], &all["began_before"]), (&0.into(), &1.into()), "{all}\n{page}");
     let mut command = Command::new(support::dwell());

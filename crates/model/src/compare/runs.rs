@@ -16,6 +16,9 @@ pub const SCHEMA_RUN_DIFF: &str = "dwell.run-diff/1";
 /// Where and when one of them was observed, and what it was.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunOrigin {
+    /// Its ID, where it is a kept result.
+    #[serde(default)]
+    pub id: Option<String>,
     /// The host's name.
     pub host: String,
     /// When it began: RFC 3339, UTC.
@@ -26,6 +29,10 @@ pub struct RunOrigin {
     pub exit: Ending,
     /// Its wall clock.
     pub wall_ns: Ns,
+    /// Events of it that were lost: where there are any, its requests seem longer, and some may be
+    /// missing.
+    #[serde(default)]
+    pub lost_events: Seen<u64>,
 }
 
 /// What `dwell diff --json` writes for two runs, or two windows. It has no verdict: one has no
@@ -60,12 +67,22 @@ pub struct RequestsDiff {
     pub times: [u64; 2],
     /// Median.
     pub p50: QuantileChange,
+    /// 90th percentile.
+    #[serde(default)]
+    pub p90: Seen<QuantileChange>,
     /// 99th percentile.
     pub p99: QuantileChange,
+    /// Maximum of A and of B.
+    #[serde(default)]
+    pub max_ns: Option<[Ns; 2]>,
     /// What the time of a request is spent at, largest difference first. Both columns sum to the
     /// mean over all requests, but for rounding.
     #[serde(default)]
     pub parts: Vec<PartChange>,
+    /// By what requests ask for, those first whose requests changed by most time in all. Empty
+    /// where one side could read none.
+    #[serde(default)]
+    pub kinds: Vec<KindChange>,
 }
 
 impl RequestsDiff {
@@ -76,7 +93,23 @@ impl RequestsDiff {
     }
 }
 
-/// A part of the time of requests, in A and in B.
+/// Requests that ask for the same, in A and in B.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KindChange {
+    /// What they ask for, as in `requests.kinds` of a run.
+    pub kind: Seen<String>,
+    /// Requests that were answered; 0 where a side had none, and its times are then 0 as well.
+    pub times: [u64; 2],
+    /// Mean.
+    pub mean_ns: [Ns; 2],
+    /// Median.
+    pub p50: QuantileChange,
+    /// 99th percentile.
+    pub p99: QuantileChange,
+}
+
+/// A part of the time of requests, in A and in B. What waits at an address of memory is one part
+/// for each place.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PartChange {
     /// What it was spent at.
@@ -85,7 +118,8 @@ pub struct PartChange {
     pub call: Seen<WaitCall>,
     /// What it was for, likewise.
     pub on: Seen<WaitTarget>,
-    /// Where in the program's own code, as far as samples tell: of B, or else of A.
+    /// Where in the program's own code, as far as samples tell: one function for both, with its
+    /// line in B, or else in A. What A and B have at two places is two parts.
     pub place: Seen<StackFrame>,
     /// Mean over the requests of A; 0 where they had none of it.
     pub a_ns: Ns,

@@ -115,15 +115,20 @@ fn none(all: &Requests, look: Look) -> Vec<Line> {
     Line::new(look).add(Ink::Bold, &what).add(Ink::Plain, &format!(" {why}")).wrap(2)
 }
 
-/// What requests ask for: how long each kind takes, how many of the slow ones are of it, and what
-/// it spends most time at.
-fn by_kind(all: &Requests, look: Look, rows: usize) -> Vec<Line> {
-    let (of, by) = match all.unit {
+/// What they are, and by what they are told apart.
+pub(crate) fn by(unit: Unit) -> (&'static str, &'static str) {
+    match unit {
         Unit::Request => ("requests", "kind"),
         Unit::Cycle => ("cycles", "thread"),
         Unit::Call => ("calls", "thread"),
         Unit::Operation => ("operations", "thread"),
-    };
+    }
+}
+
+/// What requests ask for: how long each kind takes, how many of the slow ones are of it, and what
+/// it spends most time at.
+fn by_kind(all: &Requests, look: Look, rows: usize) -> Vec<Line> {
+    let (of, by) = by(all.unit);
     let columns = vec![
         text("", 16, 0),
         figure(of, 1),
@@ -132,7 +137,7 @@ fn by_kind(all: &Requests, look: Look, rows: usize) -> Vec<Line> {
         figure("slow", 0),
         figure("of time", 1),
         text("most time", 12, 2),
-        figure("mean", 2),
+        figure("there", 2),
     ];
     let mut table = Table::new(look, &format!("{of} by {by}"), columns);
     let total_ns = all.latency.mean_ns as f64 * all.sample() as f64;

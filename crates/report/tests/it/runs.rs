@@ -8,13 +8,15 @@ use crate::support::{check_lines, check_page, close, errors, schema, validator};
 use dwell_report::compare::{runs, sittings};
 use dwell_report::{Look, json};
 use jsonschema::Validator;
-use model::Run;
 use model::compare::runs::RunComparison;
 use model::compare::sittings::{
     Sitting, SittingDifference, SittingResult, SittingSpread, Sittings, SittingsRow,
 };
 use model::compare::{Change, Difference, EstimateInterval};
+use model::coverage::Extent;
+use model::requests::RequestKind;
 use model::timing::Figure;
+use model::{Run, Seen};
 use serde_json::{Value, json as literal};
 
 const PLAIN: Look = Look::PLAIN;
@@ -77,7 +79,8 @@ fn kept() -> Sittings {
 
 #[test]
 fn pages_are_as_they_were() {
-    let pairs = [("journal", "sleep"), ("crunch", "python"), ("server", "pipeline")];
+    let pairs =
+        [("journal", "sleep"), ("crunch", "python"), ("server", "pipeline"), ("served", "served-faster")];
     for width in [80, 120] {
         let look = Look { width, ..PLAIN };
         for (a, b) in pairs {
@@ -118,6 +121,42 @@ fn the_page_of_two_runs_has_the_sign_and_no_verdict() {
     assert!(page.contains("████████│"), "the bar goes to the left: {page}");
     let other = runs(&analyse::compare::runs(&b, &a), PLAIN);
     assert!(other.contains("│████████") && other.contains("+500 ms"), "{other}");
+}
+
+#[test]
+fn the_page_of_two_windows_on_a_service_has_its_kinds_and_says_what_was_lost() {
+    let (mut a, mut b) = (named("served"), named("served-faster"));
+    a.coverage.lost_events = Seen::Value(1_206_349);
+    a.coverage.sources[0].name = "tasks".into();
+    a.coverage.sources[0].seen = Extent::None;
+    b.coverage.sources[0].name = "tasks".into();
+    b.coverage.sources[0].seen = Extent::Partial;
+    let all = b.tables.requests.value_mut().unwrap();
+    all.kinds[1].latency.mean_ns += 1_000_000;
+    let one = all.kinds[1].clone();
+    all.kinds.extend((0..12).map(|at| RequestKind {
+        kind: Seen::Value(format!("GET /new/{at}")),
+        times: 1,
+        ..one.clone()
+    }));
+    let mut diff = analyse::compare::runs(&a, &b);
+    diff.b.id = Some("6ce2a5f5".into());
+    let page = runs(&diff, PLAIN);
+    for said in [
+        "B  6ce2a5f5  ",
+        "! A lost 1,206,349 events: its requests seem longer, and some may be missing",
+        "differs: the source tasks saw nothing in A and a part in B",
+        "\n  p90  ",
+        "\n  max  ",
+        "; with 95 % the change is in the range given",
+        "requests by kind",
+        "… 6 more kinds",
+    ] {
+        assert!(page.contains(said), "{said}: {page}");
+    }
+    let rows: Vec<&str> = page.lines().skip_while(|line| !line.starts_with("requests by kind")).collect();
+    assert!(rows[1].starts_with("  GET /health") && rows.len() > 9, "{page}");
+    assert!(!page.contains("B lost"), "{page}");
 }
 
 #[test]

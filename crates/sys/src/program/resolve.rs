@@ -164,6 +164,12 @@ fn refusal(path: &Path) -> Option<Refusal> {
             let shown = path.display();
             let try_this = match interpreter(path) {
                 Some(interpreter) => format!("{interpreter} {shown}"),
+                None if is_no_program(path) => {
+                    let what = "it is no program, nor a script that says by what it is run";
+                    return Some(Refusal::NotExecutable(format!(
+                        "{what}\ntry: sh {shown}, if it is one of sh"
+                    )));
+                }
                 None => format!("chmod +x {shown}"),
             };
             let remedy = format!("{}\ntry: {try_this}", text(&errno.into()));
@@ -178,6 +184,14 @@ pub(crate) fn text(error: &io::Error) -> String {
     let words = whole.split(" (os error").next().unwrap_or(&whole);
     let mut chars = words.chars();
     chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
+}
+
+/// Whether a file begins as nothing does that the kernel executes. One that cannot be read may.
+fn is_no_program(path: &Path) -> bool {
+    const ELF: &[u8] = b"\x7fELF";
+    let mut start = Vec::with_capacity(ELF.len());
+    let read = untrusted_file::open(path).and_then(|file| file.take(4).read_to_end(&mut start));
+    read.is_ok() && !start.starts_with(b"#!") && start != ELF
 }
 
 /// Whether a file that the kernel refuses to execute (`ENOEXEC`) is a script that shells would
@@ -212,7 +226,7 @@ mod tests {
         }
         write(top.path().join("b/tool"), b"", 0o644);
         write(top.path().join("c/tool"), b"", 0o755);
-        write(top.path().join("b/data"), b"", 0o644);
+        write(top.path().join("b/data"), b"#!/bin/sh\n", 0o644);
         let places = ["a", "b", "c"].map(|name| top.path().join(name));
         let path = env::join_paths(places).unwrap();
         (top, path)
@@ -236,6 +250,21 @@ mod tests {
         assert_eq!(resolve_along("".as_ref(), &path).unwrap_err().exit_code(), 127);
         let below_a_file = top.path().join("c/tool/x");
         assert_eq!(resolve_along(below_a_file.as_ref(), &path).unwrap_err().exit_code(), 127);
+    }
+
+    #[test]
+    fn what_is_no_program_is_not_made_one() {
+        let (top, path) = three_places();
+        for (content, remedy) in [
+            (&b"root:x:0:0:root:/root:/bin/bash\n"[..], "try: sh "),
+            (b"", "try: sh "),
+            (b"#!/bin/sh\n", "try: chmod +x "),
+            (b"\x7fELF\x02\x01\x01\0", "try: chmod +x "),
+        ] {
+            write(top.path().join("b/file"), content, 0o644);
+            let said = resolve_along("file".as_ref(), &path).unwrap_err();
+            assert!(said.exit_code() == 126 && said.to_string().contains(remedy), "{said}");
+        }
     }
 
     #[test]

@@ -76,7 +76,7 @@ pub(super) fn of_any_run(reason: &Reason) -> Reason {
 const OTHERS: &str = "other programs";
 
 /// The same of a wait target.
-pub(super) fn target_of_any_run(on: &WaitTarget) -> WaitTarget {
+pub(crate) fn target_of_any_run(on: &WaitTarget) -> WaitTarget {
     match on {
         WaitTarget::Futex(Seen::Value(_)) => WaitTarget::Futex(Seen::Absent),
         other => other.clone(),

@@ -108,11 +108,12 @@ pub(crate) fn schema() -> &'static jsonschema::Validator {
 /// checked.
 pub(crate) fn attach(command: &mut Command, json: &Path, args: &[&str], meanwhile: impl FnOnce(u32)) -> Told {
     command.arg("-v").arg("--json").arg(json).args(args);
-    let child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let streams = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = streams.spawn().unwrap();
     meanwhile(child.id());
     let output = child.wait_with_output().unwrap();
-    let page = String::from_utf8_lossy(&output.stderr).into_owned();
-    let text = std::fs::read_to_string(json).unwrap_or_else(|error| panic!("{error}: {args:?}\n{page}"));
+    let [page, said] = [&output.stdout, &output.stderr].map(|of| String::from_utf8_lossy(of).into_owned());
+    let text = std::fs::read_to_string(json).unwrap_or_else(|error| panic!("{error}: {args:?}\n{said}"));
     let _ = std::fs::remove_file(json);
     let told = Told {
         run: serde_json::from_str(&text).unwrap(),
@@ -121,7 +122,7 @@ pub(crate) fn attach(command: &mut Command, json: &Path, args: &[&str], meanwhil
         code: output.status.code(),
     };
     closes(&told);
-    assert_eq!(told.code, Some(0), "{}", told.page);
+    assert_eq!(told.code, Some(0), "{said}");
     told
 }
 
