@@ -139,7 +139,7 @@ fn waited_for(evidence: &Evidence<'_>, row: &CallRow) -> u64 {
     waits.map(|wait| wait.calls).sum::<u64>().max(would_block).max(of_eight)
 }
 
-/// Calls that moved so many bytes, or less than twice as many.
+/// Calls that moved this number of bytes, or less than twice as many.
 fn calls_of(row: &CallRow, bytes: u64) -> u64 {
     let sizes = row.results.value().map_or(&[][..], |results| &results.sizes);
     sizes.iter().filter(|(least, _)| *least == bytes).map(|(_, calls)| calls).sum()

@@ -44,7 +44,8 @@ impl Kinds {
     }
 }
 
-/// The rows, of which most of the slow ones are first. `slow` are among `kept`, which are sorted by how long they took.
+/// The rows, those with most of the slow requests first. `slow` are among `kept`, which are sorted
+/// by how long they took.
 pub(super) fn table(
     by_kind: FxHashMap<KindId, Latencies>,
     (kept, slow): (&[Kept], &Range<usize>),

@@ -52,7 +52,7 @@ const ROOMS: [Room; 16] = [
 
 /// More than there are qualifiers.
 pub(super) const ALL: usize = 100;
-/// Of a smaller screen they take no more than this many lines, before anything else gives way.
+/// They take no more than this many lines of a smaller screen, before anything else gives way.
 const OF_SMALL: usize = 2;
 
 /// The rooms of a screen, from the largest.
