@@ -34,7 +34,13 @@ pub(super) fn table(run: &Run, look: Look, rows: usize) -> Vec<Line> {
         return none(all, look);
     }
     let mut lines = summary(all, run, look);
-    let most = if look.is_document() { all.findings.len() } else { FINDINGS };
+    // On a screen with hardly any room the first says most.
+    let is_short = rows <= 1 && !look.is_document();
+    let most = match is_short {
+        _ if look.is_document() => all.findings.len(),
+        true => 1,
+        false => FINDINGS,
+    };
     lines.extend(all.findings.iter().take(most).flat_map(|found| finding(found, all, look)));
     let mut parts: Vec<&RequestPart> = all.parts.iter().collect();
     let whole = |of: fn(&RequestPart) -> Ns| all.parts.iter().map(of).sum::<Ns>().max(1) as f64;
@@ -92,7 +98,9 @@ pub(super) fn table(run: &Run, look: Look, rows: usize) -> Vec<Line> {
         ]));
     }
     lines.extend(table.lines());
-    lines.extend(by_kind(all, look, rows));
+    if !is_short {
+        lines.extend(by_kind(all, look, rows));
+    }
     lines
 }
 

@@ -115,7 +115,6 @@ fn finding(evidence: &Evidence<'_>, row: usize, of: &ConnectionRow, found: &Dela
         true => say!("answers from ", Name(of.local.clone())),
         false => say!("requests to ").and(peers::name(of)),
     };
-    let each = if served { "answer" } else { "wait" };
     let change = match served {
         true => say!("write each answer with one call, or set TCP_NODELAY"),
         false => say!("write each request with one call, or set TCP_NODELAY"),
@@ -123,12 +122,12 @@ fn finding(evidence: &Evidence<'_>, row: usize, of: &ConnectionRow, found: &Dela
     Some(Finding {
         cause: CAUSE.name.clone(),
         place: RowRef::Connection(row),
-        what: which.and(say!(
-            " wait for delayed acknowledgements: ",
-            Time(found.total_ns),
-            " in ",
-            Count(found.waits, each.into())
-        )),
+        what: which.and(say!(" wait for delayed acknowledgements: ")).and(match served {
+            true => {
+                say!(Time(found.total_ns / found.waits.max(1)), " each, ", Count(found.waits, "time".into()))
+            }
+            false => say!(Time(found.total_ns), " in ", Count(found.waits, "wait".into())),
+        }),
         change,
         share_ns: on_path(evidence, State::Network, found.total_ns),
         saving: evidence.together(
