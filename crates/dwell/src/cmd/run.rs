@@ -72,7 +72,7 @@ pub(crate) fn run(args: RunArgs, keeper: &mut ResultStore) -> anyhow::Result<u8>
     let trailer = recorded.trailer(costs);
     let quiet = args.quiet;
     // What comes now may wait as well.
-    drop(signals);
+    signals.outlast_one();
     // What is run again for a probe would inherit it.
     let _hurry = (asked_to_end && asked.is_none()).then(RtBoost::begin);
     if asked.is_none() {

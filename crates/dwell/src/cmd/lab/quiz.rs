@@ -74,7 +74,7 @@ pub(super) fn quiz(args: &LabArgs, keeper: &mut ResultStore) -> anyhow::Result<u
     drop(line);
     let ended_by = stop.status();
     // Writing may wait: for the reader of a pipe, for a disk.
-    drop(signals);
+    signals.outlast_one();
     let (held, answer) = match (held?, answer) {
         (Some(PairRun { sitting, ended_early: None, .. }), Some(answer)) => (sitting, answer),
         _ => return Ok(ended_by.unwrap_or(0)),
