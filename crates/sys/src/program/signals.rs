@@ -7,10 +7,12 @@
 //! the program gets it twice.
 #![allow(unsafe_code)]
 
-use crate::origin::{empty_set, is_ignored, set_ignored};
+use crate::origin::{empty_set, is_ignored, origin, set_ignored};
 use std::io;
 use std::mem::{MaybeUninit, size_of};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -218,6 +220,17 @@ fn send(pid: u32, signal: i32) {
 /// Lets these signals act on this process again, which a dwell that had taken them over started.
 pub fn unblock() {
     change_mask(libc::SIG_UNBLOCK, &set_of(&watched().collect::<Vec<_>>()));
+}
+
+/// Has a command begin with the signals as this process began with them, not with those that it
+/// has taken over: what it starts would inherit that.
+pub fn as_before(command: &mut Command) -> &mut Command {
+    let restore = || {
+        origin().restore();
+        Ok(())
+    };
+    // SAFETY: it makes system calls only, and reads what was kept before `main`.
+    unsafe { command.pre_exec(restore) }
 }
 
 /// Unblocks Ctrl-Z in a forked child, which inherits its parent's mask.

@@ -167,7 +167,7 @@ fn observe(
     let stopped_ns = sitting.stop.stopped_ns();
     let status = child::wait(
         sitting.stop,
-        run.spawn().context("cannot start dwell run")?,
+        sys::signals::as_before(&mut run).spawn().context("cannot start dwell run")?,
         Some(tick),
     )?;
     beside(sitting, command.conclude.as_deref(), "--conclude", tick)?;
