@@ -139,6 +139,10 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) watching: WatchArgs,
 
+    /// Seconds from its start after which the program is ended, for `dwell mcp`
+    #[arg(long, value_name = "SECONDS", hide = true)]
+    pub(crate) stop_after: Option<u64>,
+
     /// Count the executions of each basic block of FUNCTION exactly, by single-stepping the
     /// program. Without FUNCTION, count those of all functions. FUNCTION@FILE takes the function
     /// from FILE instead of the program. No times are measured, since each step takes 20 us or

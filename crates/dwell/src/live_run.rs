@@ -8,7 +8,8 @@ use crate::to_reader::ToReader;
 use analyse::Analyser;
 use analyse::extrapolate::{Job, with_job};
 use anyhow::Context;
-use model::{Event, Header, RunResult, Trailer};
+use model::requests::{Unit, Units};
+use model::{Event, Header, RunResult, Seen, Trailer};
 use observe::Sink;
 use std::path::PathBuf;
 use store::Writer;
@@ -17,6 +18,8 @@ use sys::at_once::EndAtOnce;
 /// The analysis and the file of a recording in progress.
 pub(crate) struct LiveRun {
     analyser: Option<Analyser>,
+    /// What is accounted for, and how long it should take.
+    units: Units,
     kept: RecordingFile,
     /// While instruments are set up.
     setting_up: Option<EndAtOnce>,
@@ -34,19 +37,22 @@ impl LiveRun {
     pub(crate) fn prepare(args: &WatchArgs) -> anyhow::Result<Self> {
         let target = args.keep.as_deref().map(Growing::open).transpose()?;
         let kept = RecordingFile::new(target, args.keep_limit);
-        Ok(Self { analyser: None, kept, setting_up: None })
+        Ok(Self { analyser: None, units: Units::default(), kept, setting_up: None })
     }
 
     /// Completes the recording and its analysis; `job` is the work of this run, and that of the
     /// whole job.
     pub(crate) fn analyse(self, trailer: &Trailer, job: Option<&Job>) -> anyhow::Result<Analysed> {
-        let Self { analyser, mut kept, .. } = self;
+        let Self { analyser, units, mut kept, .. } = self;
         let analyser = analyser.context("the recording has no header")?;
         let mut errors = Vec::new();
         // The recording is completed first: if the analysis fails, it shows why.
         let is_kept = kept.end(trailer).map_err(|error| errors.push(error)).is_ok();
         let (result, unanswered) = with_job(analyser.finish(trailer)?, job);
         errors.extend(unanswered.map(anyhow::Error::from));
+        if let Some(idle) = idle_deadline(&units, &result) {
+            output::complain(&output::clean_lines(&idle));
+        }
         if is_kept {
             errors.extend(kept.finish(&result).err());
         }
@@ -63,6 +69,7 @@ impl Sink for LiveRun {
     fn header(&mut self, header: &Header) {
         self.setting_up = None;
         self.analyser = Some(Analyser::new(header));
+        self.units = header.units.clone();
         self.kept.header = Some(header.clone());
     }
 
@@ -72,6 +79,21 @@ impl Sink for LiveRun {
         }
         self.kept.event(event);
     }
+}
+
+/// That there were no requests for a deadline to count.
+fn idle_deadline(units: &Units, result: &RunResult) -> Option<String> {
+    if units.unit != Unit::Request || units.deadline_ns.is_none() {
+        return None;
+    }
+    let why = match &result.run.tables.requests {
+        Seen::Value(all) if all.times > 0 => return None,
+        Seen::Unseen(why) => format!("requests were not followed: {why}"),
+        _ => "the program answered no requests".to_owned(),
+    };
+    Some(format!(
+        "--slower-than (--deadline) counted nothing: {why}\ntry: --unit cycle, for a program that works in cycles"
+    ))
 }
 
 /// The recording on disk, if it is kept. Nothing is written before the first event: the kernel may

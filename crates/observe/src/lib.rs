@@ -38,6 +38,7 @@ mod stacks;
 mod surroundings;
 pub mod targets;
 mod threads;
+mod time_limit;
 pub mod unit_probes;
 mod users;
 mod verify;

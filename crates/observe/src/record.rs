@@ -3,7 +3,8 @@
 use crate::error::Error;
 use crate::session::{LeftProgram, Recorded, RecordingSubject, Running, Session, SessionEnd, Sink};
 use crate::settings::Watching;
-use crate::targets::all_ignore;
+use crate::targets::{all_ignore, trees};
+use crate::time_limit::TimeLimit;
 use crate::{access, first_executables, sources};
 use model::recording::{Ending, Tier, WindowEnd};
 use model::{Ns, Pid, Seen};
@@ -20,6 +21,8 @@ pub struct Request {
     pub command: spawn::Command,
     /// How it is observed.
     pub watching: Watching,
+    /// The time from its start after which it is ended.
+    pub stop_after: Option<Duration>,
 }
 
 /// The limit of time for the last events to arrive after the program was reaped.
@@ -62,7 +65,7 @@ pub fn record(request: &Request, sink: &mut dyn Sink) -> Result<Recorded, Error>
     // Only now: the kernel could have refused to execute the program.
     snapshot.iter().for_each(|event| session.stream.event(event));
     session.started();
-    let ended = match until_its_end(&mut session, &mut running, &mut signals)? {
+    let ended = match until_its_end(&mut session, &mut running, &mut signals, request.stop_after)? {
         RunEnd::Ended(ended) => ended,
         RunEnd::Left(signal) => return Ok(left(session, &running, signal, began_at_bytes)),
     };
@@ -130,15 +133,21 @@ fn until_its_end(
     session: &mut Session<'_>,
     running: &mut RunningProgram,
     signals: &mut Signals,
+    stop_after: Option<Duration>,
 ) -> std::io::Result<RunEnd> {
     let mut patience = Patience::default();
+    let mut limit = stop_after.map(|after| TimeLimit::begin(monotonic_ns(), after));
     loop {
-        let ready = session.read(&[signals.as_fd(), running.as_fd()], None)?;
+        let left = limit.as_ref().and_then(|limit| limit.left(monotonic_ns()));
+        let ready = session.read(&[signals.as_fd(), running.as_fd()], left)?;
         session.snapshot_if_due();
         if ready.iter().any(|ready| *ready)
             && let Some(ended) = running.attend(signals)?
         {
             return Ok(RunEnd::Ended(ended));
+        }
+        if let Some(step) = limit.as_mut().and_then(|limit| limit.due(monotonic_ns())) {
+            step.take(&trees(&[running.pid()]));
         }
         if let Some(asked) = running.asked_to_end() {
             let ignores = || all_ignore(&session.instruments.threads().living(), asked.signal);

@@ -21,4 +21,3 @@ pub use sittings::terminal as sittings;
 pub use wake::{
     one as other_latency, png as wakes_png, screen as wakes_screen, svg as wakes_svg, terminal as wakes,
 };
-pub use why::predictions;

@@ -64,7 +64,7 @@ fn once(args: AttachArgs, keeper: &mut ResultStore) -> anyhow::Result<u8> {
         observe::attach(&window, &mut live_run, &mut |ns| line.update(|| passed(ns, args.length_ns)))?;
     drop(line);
     // What comes now may wait: for the reader of a pipe, for a disk.
-    drop(signals);
+    signals.outlast_one();
     // Somebody waits for the end: before the right to do so is given up.
     let _hurry = recorded.was_asked_to_end().then(RtBoost::begin);
     rights::after_recording();

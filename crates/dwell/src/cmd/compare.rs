@@ -76,7 +76,7 @@ pub(crate) fn compare(args: &CompareArgs, keeper: &mut ResultStore) -> anyhow::R
     drop(line);
     let ended_by = stop.status();
     // Writing may wait: for the reader of a pipe, for a disk.
-    drop(signals);
+    signals.outlast_one();
     let failed = outputs.write(&comparison, &args.outputs.look).complain();
     keeper.offer(&comparison, None);
     if let StreamArg::File(path) = &args.parts.output

@@ -107,7 +107,7 @@ pub(crate) fn run(args: &RunArgs, asked: &str, keeper: &mut ResultStore) -> anyh
     };
     let started_at = rfc3339(unix_s());
     let counts = count_blocks(&command, &counted, limits, Some(&mut signals)).map_err(not_started)?;
-    drop(signals);
+    signals.outlast_one();
     let _hurry = asked_to_end(&counts).then(RtBoost::begin);
     output::complain_of_left(counts.left, "counted");
     let found = match &function {

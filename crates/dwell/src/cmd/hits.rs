@@ -70,7 +70,7 @@ pub(crate) fn run(args: &RunArgs, asked: &str, keeper: &mut ResultStore) -> anyh
     let (started_at, begun_ns) = (rfc3339(unix_s()), monotonic_ns());
     let end = wait(held, &mut signals)?;
     let elapsed_ns = monotonic_ns() - begun_ns;
-    drop(signals);
+    signals.outlast_one();
     let _hurry = end.asked.then(RtBoost::begin);
     output::complain_of_left(end.left, "counted");
 

@@ -232,7 +232,7 @@ fn one(pair: &'static Pair, args: &LabArgs, keeper: &mut ResultStore) -> anyhow:
     drop(line);
     let ended_by = stop.status();
     // Writing may wait: for the reader of a pipe, for a disk.
-    drop(signals);
+    signals.outlast_one();
     let held = match (held?, ended_by) {
         (Some(held), _) => held,
         (None, status) => return Ok(status.unwrap_or(exit::DWELL_FAILED)),

@@ -49,7 +49,7 @@ pub(crate) fn ladder(args: &LadderArgs, keeper: &mut ResultStore) -> anyhow::Res
     let mut signals = Signals::take_over().context("cannot handle signals")?;
     check(&asked)?;
     let measured = measure(&asked, &mut signals, args.outputs.quiet);
-    drop(signals);
+    signals.outlast_one();
     let result = LadderResult { ladder: measured.ladder, others };
     match (args.no_keep, measured.whole) {
         (true, _) => {}

@@ -20,6 +20,7 @@ use probe::Repeated;
 use std::env;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 use sys::policy::RtBoost;
 use sys::resolve::resolve_as;
 use sys::rights;
@@ -56,7 +57,8 @@ pub(crate) fn run(args: RunArgs, keeper: &mut ResultStore) -> anyhow::Result<u8>
         let own = file.map_or_else(own, |file| Ok(file.clone()));
         Ok(vec![own.map_err(|error| observe::Error::Start(error.into()))?])
     })?;
-    let request = Request { command, watching };
+    let stop_after = args.stop_after.map(Duration::from_secs);
+    let request = Request { command, watching, stop_after };
     let recorded = observe::record(&request, &mut live_run)?;
     let job = args.page.job(lines.and_then(OutputLines::after));
     let costs = if args.ladder {
@@ -72,7 +74,7 @@ pub(crate) fn run(args: RunArgs, keeper: &mut ResultStore) -> anyhow::Result<u8>
     let trailer = recorded.trailer(costs);
     let quiet = args.quiet;
     // What comes now may wait as well.
-    drop(signals);
+    signals.outlast_one();
     // What is run again for a probe would inherit it.
     let _hurry = (asked_to_end && asked.is_none()).then(RtBoost::begin);
     if asked.is_none() {

@@ -60,7 +60,7 @@ pub(crate) fn wake(args: &WakeArgs, keeper: &mut ResultStore) -> anyhow::Result<
     drop(progress);
     let ended_by = stop.status();
     // Writing may wait: for the reader of a pipe, for a disk.
-    drop(signals);
+    signals.outlast_one();
     let measured = match (measured, ended_by) {
         (Err(error), Some(status)) if ended_before_start(&error) => return Ok(status),
         (measured, _) => measured?,

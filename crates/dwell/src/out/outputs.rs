@@ -74,7 +74,8 @@ impl<R: Render> Outputs<R> {
         };
         let to = if let Page::To(path) = page { Some(path) } else { None };
         // What has no form at all is one: a page for a browser.
-        to.filter(|_| !R::FORMS.is_empty()).map_or(Ok(()), path::is_text)?;
+        let names: Vec<_> = R::FORMS.iter().map(|form| form.name).collect();
+        to.filter(|_| !names.is_empty()).map_or(Ok(()), |to| path::is_text(to, &names, paths))?;
         path::distinct(paths.values().chain(to), written, read)?;
         let mut forms = Vec::new();
         for (name, path) in paths {
@@ -175,9 +176,13 @@ mod tests {
         outputs: crate::out::args::OutputArgs<Both>,
     }
 
-    fn open(path: &Path) -> anyhow::Result<Outputs<Both>> {
-        let line: Line = clap::Parser::parse_from([Path::new("x"), Path::new("-o"), path]);
+    fn opened(words: &[&Path]) -> anyhow::Result<Outputs<Both>> {
+        let line: Line = clap::Parser::parse_from([&[Path::new("x")], words].concat());
         line.outputs.open(&[])
+    }
+
+    fn open(path: &Path) -> anyhow::Result<Outputs<Both>> {
+        opened(&[Path::new("-o"), path])
     }
 
     #[test]
@@ -191,5 +196,10 @@ mod tests {
         let picture = top.path().join("x.svg");
         let refused = open(&picture).err().expect("it has no picture").to_string();
         assert!(refused.contains("has no svg") && !picture.exists(), "{refused}");
+        assert!(refused.ends_with("a file that ends in .json or .txt"), "{refused}");
+        let [one, two] = ["1.json", "2.json"].map(|name| top.path().join(name));
+        let twice = opened(&[Path::new("-o"), &one, Path::new("--json"), &two]);
+        let refused = twice.err().expect("only one can be written").to_string();
+        assert!(refused.ends_with("ask for the same form\ntry: one of them"), "{refused}");
     }
 }

@@ -65,15 +65,19 @@ pub(crate) fn distinct<'a>(
 /// Endings of names that say what is in a file.
 const TOLD: [&str; 7] = ["json", "svg", "png", "csv", "dwell", "xml", "html"];
 
-/// Checks that a page of text does not go to a file whose name says otherwise.
-pub(super) fn is_text(output: &OutputPath) -> anyhow::Result<()> {
-    match output.ending().filter(|ending| TOLD.contains(ending)) {
-        Some(ending) => {
-            let path = output.text();
-            bail!("this result has no {ending}, and {path:?} is called so\ntry: a file that ends in .txt")
-        }
-        None => Ok(()),
+/// Checks that a page of text does not go to a file whose name says otherwise. `forms`: the other
+/// forms of the result, of which `paths` has those that are asked for.
+pub(super) fn is_text(output: &OutputPath, forms: &[&str], paths: &Paths) -> anyhow::Result<()> {
+    let Some(ending) = output.ending().filter(|ending| TOLD.contains(ending)) else { return Ok(()) };
+    let path = output.text();
+    if let Some(other) = paths.get(ending) {
+        let other = other.text();
+        bail!("-o {path:?} and --{ending} {other:?} ask for the same form\ntry: one of them");
     }
+    let has = forms.iter().filter(|form| TOLD.contains(form)).map(|form| format!(".{form}, "));
+    let has: String = has.collect();
+    let has = has.strip_suffix(", ").map(|has| format!("{has} or ")).unwrap_or_default();
+    bail!("this result has no {ending}, and {path:?} is called so\ntry: a file that ends in {has}.txt")
 }
 
 /// Checks that a file whose name says what is in it gets that: `--png x.svg` is a slip.

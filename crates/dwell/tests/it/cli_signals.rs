@@ -168,6 +168,56 @@ fn a_program_that_handles_sigterm_has_its_time_until_it_comes_again() {
     assert_eq!(place.read("got"), "got\ngot\n");
 }
 
+/// Whether this signal is in a set of `/proc/PID/status`.
+fn is_in(set: &str, signal: u32, pid: u32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix(set)).unwrap_or_default();
+    u64::from_str_radix(line.trim(), 16).unwrap_or(0) & 1 << (signal - 1) != 0
+}
+
+#[test]
+fn after_the_end_of_the_program_the_first_ctrl_c_loses_nothing() {
+    const SIGNALS: [(&str, u32); 3] = [("-HUP", 1), ("-INT", 2), ("-TERM", 15)];
+    let place = Place::new();
+    // The page waits for room in a pipe: dwell is held between the end of the program and its own.
+    let pipe = place.file("page");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let reader = File::options().read(true).write(true).open(&pipe).unwrap();
+    rustix::io::ioctl_fionbio(&reader, true).unwrap();
+    let full = || while (&reader).write(&[b'x'; 4096]).is_ok() {};
+    for again in [false, true] {
+        full();
+        let _ = fs::remove_file(place.file("pid"));
+        let _ = fs::remove_file(place.file("door"));
+        let mut dwell = place.start(&["--store", "store", "sh", "script"]);
+        let id = dwell.id();
+        place.program();
+        place.end_program();
+        for (signal, number) in SIGNALS {
+            until("dwell to be at the page", || !is_in("SigBlk:", number, id));
+            kill(signal, &id.to_string());
+            until("the signal to be noted", || !is_in("SigCgt:", number, id));
+            assert!(dwell.try_wait().unwrap().is_none(), "{signal}");
+        }
+        if again {
+            kill("-INT", &id.to_string());
+            assert_eq!(dwell.wait().unwrap().code(), None, "the second one ends it");
+            continue;
+        }
+        let mut page = Vec::new();
+        until("dwell to end", || {
+            let _ = (&reader).read_to_end(&mut page);
+            dwell.try_wait().unwrap().is_some()
+        });
+        let _ = (&reader).read_to_end(&mut page);
+        assert_eq!(dwell.wait().unwrap().code(), Some(7));
+        assert!(String::from_utf8_lossy(&page).contains("wall "));
+        let list =
+            Command::new(DWELL).args(["list", "--store", "store"]).current_dir(place.0.path()).output();
+        assert!(String::from_utf8_lossy(&list.unwrap().stdout).contains(" run "), "the result is kept");
+    }
+}
+
 /// Ignores what asks for its end. One thread calls `meet` again and again, one sleeps until it is
 /// told to end; the file `finished` says that neither came to harm. Ends by itself.
 const COUNTED: &str = r#"

@@ -689,6 +689,30 @@ fn a_program_that_does_not_end_is_ended() {
         "trap '' INT TERM\necho $$ > pid.new; mv pid.new pid\nwhile :; do sleep 1000 & wait; done\n",
     );
     let result = server.done("run", json!({"command": ["sh", "wait.sh"], "stop_after_s": 1}));
-    assert!(said(&result).contains("as by Ctrl-C"), "{}", said(&result));
+    let told = "as by Ctrl-C; it did not end by that, so SIGKILL followed";
+    assert!(said(&result).contains(told), "{}", said(&result));
     await_end(&await_file(&server.file("pid")));
+}
+
+/// It has the signals that it would have from a shell, and the time that the page tells.
+#[test]
+fn a_program_that_is_stopped_ends_in_order() {
+    let _alone = alone();
+    let mut server = Server::new(&["--allow", &format!("{} tidy.py", python())]);
+    server.script(
+        "tidy.py",
+        "import signal, sys, time\nprint('blocked', len(signal.pthread_sigmask(0, [])))\n\
+         try: time.sleep(60)\nexcept KeyboardInterrupt: print('tidy'); sys.exit(7)\n",
+    );
+    let arguments = json!({"command": [python(), "tidy.py"], "stop_after_s": 1, "output": true});
+    let result = server.done("run", arguments);
+    let (typed, said) = (&result["structuredContent"], said(&result));
+    assert!(said.contains("blocked 0\ntidy\n"), "{said}");
+    assert_eq!(typed["exit"], json!({"code": 7}), "{said}");
+    let wall_ns = typed["wall_ns"].as_u64().unwrap();
+    assert!(wall_ns >= 1_000_000_000, "its time begins when it does: {wall_ns}");
+    let told =
+        "Its limit is 1 s (stop_after_s): then it was sent SIGINT, as by Ctrl-C. The page is about the ";
+    let wall = said.split_once(told).and_then(|(_, rest)| rest.split_once(" until its end.")).unwrap().0;
+    assert!(said.contains(&format!("\nwall {wall} ")), "{said}");
 }

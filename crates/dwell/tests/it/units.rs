@@ -54,6 +54,17 @@ fn each_call_of_a_function_is_one_and_the_slow_ones_have_what_was_planted() {
 }
 
 #[test]
+fn a_deadline_for_requests_that_there_are_not_is_told() {
+    let output = run("request", &["--deadline", "5ms"], Path::new("true"), None);
+    let said = support::text(&output.stderr);
+    assert!(
+        output.status.success() && said.contains("--slower-than (--deadline) counted nothing: "),
+        "{said}"
+    );
+    assert!(said.contains("try: --unit cycle"), "{said}");
+}
+
+#[test]
 fn a_call_that_ends_in_another_or_is_left_by_a_jump_is_told_apart() {
     let (all, _) = found("hands_on", &[]);
     assert_eq!((&all["times"], &all["abandoned"]), (&100.into(), &0.into()), "{all}");

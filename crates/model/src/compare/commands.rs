@@ -20,6 +20,10 @@ pub const WORDS: ChangeWords = ChangeWords { less: "faster", more: "slower" };
 /// The words for other figures (memory, faults, what was printed).
 pub const WORDS_OF_AMOUNTS: ChangeWords = ChangeWords { less: "less", more: "more" };
 
+/// What qualifies a comparison by a run that has no finding (`--predicted`).
+pub const PREDICTS_NOTHING: &str =
+    "the run of --predicted predicts nothing: it shows none of the causes that dwell knows";
+
 /// What `dwell compare --json` writes: commands that were compared, and how.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {

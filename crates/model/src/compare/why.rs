@@ -280,6 +280,20 @@ pub struct PredictedSaving {
     pub saving_ns: Seen<Interval>,
     /// Whether it did.
     pub came: Came,
+    /// The wall clock of the run that predicted it: what is saved is compared in parts of the wall
+    /// clock, of this run and of A. None in results of older versions, which compared times.
+    #[serde(default)]
+    pub wall_ns: Option<Ns>,
+    /// Whether the change may be that of this cause. It is not where the cause is the host's other
+    /// programs and the run has other findings: no change of a command stops these. Then `came` is
+    /// `undecided`.
+    #[serde(default = "tested_before")]
+    pub tested: bool,
+}
+
+/// Results without the field: each cause was judged.
+fn tested_before() -> bool {
+    true
 }
 
 /// What became of a predicted saving.
@@ -292,7 +306,8 @@ pub enum Came {
     Less,
     /// It lies above: more was saved.
     More,
-    /// None of these, or what was measured has no interval, or nothing was predicted.
+    /// None of these, or what was measured has no interval, or nothing was predicted, or it was not
+    /// tested.
     Undecided,
 }
 

@@ -10,6 +10,7 @@ mod markdown;
 mod notes;
 mod percentiles;
 pub(crate) mod picture;
+mod predicted;
 mod strips;
 mod table;
 mod verdict;

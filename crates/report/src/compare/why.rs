@@ -5,15 +5,14 @@
 use super::parts::{figure as ratio_figure, signed};
 use crate::Look;
 use crate::page::words;
-use crate::paint::{GAP, Ink, Line, joined, paragraphs};
+use crate::paint::{GAP, Ink, Line, paragraphs};
 use crate::table::{Column, Table, figure, text};
-use crate::units::{count, counted, duration, duration_range, three_digits};
+use crate::units::{count, counted, duration, three_digits};
+use model::State;
 use model::compare::why::{
-    Came, CountDifference, PredictedSaving, ProcessDifference, StepDifference, TimeDifference,
-    WaitDifference, Why,
+    CountDifference, ProcessDifference, StepDifference, TimeDifference, WaitDifference, Why,
 };
 use model::wait::{SyscallName, WaitTarget};
-use model::{Seen, State};
 
 /// Columns of a bar on each side of its middle.
 const WING: usize = 8;
@@ -335,34 +334,4 @@ fn counts(counts: &CountDifference) -> String {
         }
     };
     if counts.a == counts.b { mean(counts.a) } else { format!("{} to {}", mean(counts.a), mean(counts.b)) }
-}
-
-/// What became of the savings that a run's findings predicted, with a newline after each line.
-pub fn predictions(found: &Seen<Vec<PredictedSaving>>, look: Look) -> String {
-    joined(&[prediction_lines(found, look)])
-}
-
-/// The same as lines of a page.
-pub(super) fn prediction_lines(found: &Seen<Vec<PredictedSaving>>, look: Look) -> Vec<Line> {
-    let say = |text: &str| paragraphs(Line::new(look).add(Ink::Plain, "predicted: "), text, GAP);
-    match found {
-        Seen::Absent => say("nothing, since the run shows none of the causes that dwell knows"),
-        Seen::Unseen(why) => say(why),
-        Seen::Value(rows) => rows.iter().flat_map(|row| say(&prediction(row, look))).collect(),
-    }
-}
-
-fn prediction(row: &PredictedSaving, look: Look) -> String {
-    let saving = match &row.saving_ns {
-        Seen::Value(saving) => format!("a saving of {}", duration_range(saving.lo, saving.hi, look.dash())),
-        Seen::Absent => "no saving".to_owned(),
-        Seen::Unseen(why) => format!("no figure ({why})"),
-    };
-    let came = match row.came {
-        Came::Held => "as predicted",
-        Came::Less => "it saved less",
-        Came::More => "it saved more",
-        Came::Undecided => "undecided: the intervals overlap, or one run has none",
-    };
-    format!("{}: {saving}; {came}", row.cause)
 }

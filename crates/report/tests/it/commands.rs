@@ -13,7 +13,9 @@ use dwell_report::compare::{
     commands, commands_csv, commands_hyperfine, commands_hyperfine_1, commands_markdown,
 };
 use dwell_report::json;
-use model::compare::commands::{CompareEnd, CompareSettings, Comparison};
+use model::compare::commands::{CompareEnd, CompareSettings, Comparison, PREDICTS_NOTHING};
+use model::compare::why::{Came, PredictedSaving};
+use model::coverage::Interval;
 use model::recording::{Ending, Host};
 use model::timing::{Figure, TimedRun};
 use model::{Ns, Seen};
@@ -210,6 +212,51 @@ fn samples() -> Vec<(&'static str, Comparison)> {
     ];
     all[1].1.comparisons[0].why = Seen::unseen("disabled by --no-why");
     all
+}
+
+/// The run that predicted was slowed down by others; each finding has another end.
+fn predicted() -> Comparison {
+    let mut made = TWO.made();
+    made.comparisons[0].predicted = [
+        ("cpu-contention", 60, 190, Came::Undecided, false),
+        ("hot-code", 40, 80, Came::Held, true),
+        ("small-io", 2, 4, Came::More, true),
+    ]
+    .into_iter()
+    .map(|(cause, lo, hi, came, tested)| PredictedSaving {
+        cause: cause.to_owned(),
+        saving_ns: Seen::Value(Interval { lo: lo * MS as u64, hi: hi * MS as u64 }),
+        came,
+        wall_ns: Some(200 * MS as u64),
+        tested,
+    })
+    .collect();
+    made
+}
+
+#[test]
+fn what_was_predicted_is_told_below_the_headline() {
+    let look = Look { width: 100, colour: false, unicode: true, height: Look::HEIGHT };
+    let page = commands(&predicted(), look);
+    let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}:\n{page}"));
+    assert!(at("B is faster") < at("predicted: hot-code, 20–40 % of the wall clock; saved "), "{page}");
+    let headline = page.split("\n\n").next().unwrap();
+    for text in [
+        ": as predicted (parts, not times: that run took 200 ms, A takes ",
+        "predicted: if the change was of small-io, 1–2 % of the wall clock: it saved more\n",
+        "predicted: cpu-contention, 30–95 % of the wall clock: not tested: the change stops no other program",
+    ] {
+        assert!(headline.replace("\n  ", " ").contains(text), "{text}:\n{headline}");
+    }
+    let mut nothing = TWO.made();
+    nothing.limits.push(PREDICTS_NOTHING.to_owned());
+    let page = commands(&nothing, look);
+    let first = page.split("\n\n").next().unwrap();
+    assert!(
+        first.contains("predicted: nothing, since the run shows none")
+            && !page.contains("limits: the run of"),
+        "{page}"
+    );
 }
 
 pub(crate) fn sample(name: &str) -> Comparison {

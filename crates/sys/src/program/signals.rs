@@ -7,10 +7,13 @@
 //! the program gets it twice.
 #![allow(unsafe_code)]
 
-use crate::origin::{empty_set, is_ignored, set_ignored};
+use crate::origin::{empty_set, is_ignored, origin, set_ignored};
 use std::io;
 use std::mem::{MaybeUninit, size_of};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The signals that are taken: SIGHUP unless it is ignored, and those of real time. The others keep
@@ -43,7 +46,7 @@ fn watched() -> impl Iterator<Item = i32> {
     WATCHED.into_iter().chain(libc::SIGRTMIN()..=libc::SIGRTMAX())
 }
 
-/// Whether [`Signals::take`] gave one of those.
+/// Whether [`Signals::take`] gave one of those, or one was passed over.
 static ASKED: AtomicBool = AtomicBool::new(false);
 
 /// One signal that arrived.
@@ -113,6 +116,17 @@ impl Signals {
     }
 }
 
+impl Signals {
+    /// Lets signals act on this process again, but for the first of each kind by which people end
+    /// programs: what was measured is still to be written. The second one acts.
+    pub fn outlast_one(self) {
+        for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGTERM] {
+            pass_over_one(signal);
+        }
+        drop(self);
+    }
+}
+
 impl AsFd for Signals {
     /// Readable when a signal is pending.
     fn as_fd(&self) -> BorrowedFd<'_> {
@@ -126,6 +140,24 @@ impl Drop for Signals {
         // before the report is written.
         while let Ok(Some(_)) = self.take() {}
         change_mask(libc::SIG_SETMASK, &self.before.0);
+    }
+}
+
+/// Has the next such signal noted only, where it would end this process.
+fn pass_over_one(signal: i32) {
+    extern "C" fn note(_: i32) {
+        ASKED.store(true, Ordering::Relaxed);
+    }
+    if is_ignored(signal) {
+        return;
+    }
+    // SAFETY: zeros are a valid `sigaction`; the handler only stores to an atomic, and the kernel
+    // restores the default action as it calls it. Calls that it interrupts begin again.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = note as extern "C" fn(i32) as usize;
+        action.sa_flags = libc::SA_RESETHAND | libc::SA_RESTART;
+        libc::sigaction(signal, &action, ptr::null_mut());
     }
 }
 
@@ -188,6 +220,17 @@ fn send(pid: u32, signal: i32) {
 /// Lets these signals act on this process again, which a dwell that had taken them over started.
 pub fn unblock() {
     change_mask(libc::SIG_UNBLOCK, &set_of(&watched().collect::<Vec<_>>()));
+}
+
+/// Has a command begin with the signals as this process began with them, not with those that it
+/// has taken over: what it starts would inherit that.
+pub fn as_before(command: &mut Command) -> &mut Command {
+    let restore = || {
+        origin().restore();
+        Ok(())
+    };
+    // SAFETY: it makes system calls only, and reads what was kept before `main`.
+    unsafe { command.pre_exec(restore) }
 }
 
 /// Unblocks Ctrl-Z in a forked child, which inherits its parent's mask.

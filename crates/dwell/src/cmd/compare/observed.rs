@@ -9,7 +9,7 @@ use crate::cli::{IgnoredStatuses, StreamArg};
 use crate::out;
 use crate::progress;
 use anyhow::{Context, bail};
-use model::compare::commands::{CompareEnd, Comparison};
+use model::compare::commands::{CompareEnd, Comparison, PREDICTS_NOTHING};
 use model::compare::why::{SignedInterval, TimeDifference};
 use model::timing::Figure;
 use model::{Ns, Run, RunResult, Seen};
@@ -85,14 +85,13 @@ pub(super) fn predict(comparison: &mut Comparison, run: &RunResult) {
     let figures: Vec<_> = comparison.commands.iter().map(|command| command.figure).collect();
     for change in &mut comparison.comparisons {
         let figure = |of: u32| figures[of as usize].map(|figure| figure.median);
-        let (Some(a), Some(b), Some(by)) = (figure(change.a), figure(change.b), change.difference) else {
-            continue;
-        };
+        let (Some(a), Some(b)) = (figure(change.a), figure(change.b)) else { continue };
+        let by = change.difference.filter(|_| change.no_verdict.is_empty());
         let measured = TimeDifference {
             a_ns: a.round() as Ns,
             b_ns: b.round() as Ns,
-            ns: ns(by.estimate),
-            interval: Some(SignedInterval { lo: ns(by.lo), hi: ns(by.hi) }),
+            ns: by.map_or(ns(b - a), |by| ns(by.estimate)),
+            interval: by.map(|by| SignedInterval { lo: ns(by.lo), hi: ns(by.hi) }),
         };
         match analyse::compare::predicted(run, &measured) {
             Seen::Value(found) => change.predicted = found,
@@ -100,8 +99,7 @@ pub(super) fn predict(comparison: &mut Comparison, run: &RunResult) {
         }
     }
     if nothing {
-        let text = "the run of --predicted predicts nothing: it shows none of the causes that dwell knows";
-        comparison.limits.push(text.to_owned());
+        comparison.limits.push(PREDICTS_NOTHING.to_owned());
     }
 }
 
@@ -167,7 +165,11 @@ fn observe(
     beside(sitting, command.prepare.as_deref(), "--prepare", tick)?;
     let _ = std::fs::remove_file(&json);
     let stopped_ns = sitting.stop.stopped_ns();
-    let status = child::wait(sitting.stop, run.spawn().context("cannot start dwell run")?, Some(tick))?;
+    let status = child::wait(
+        sitting.stop,
+        sys::signals::as_before(&mut run).spawn().context("cannot start dwell run")?,
+        Some(tick),
+    )?;
     beside(sitting, command.conclude.as_deref(), "--conclude", tick)?;
     let counts = match (&sitting.args.parts.ignore_failure, status) {
         (_, Some(0)) | (Some(IgnoredStatuses::All), Some(_)) => true,

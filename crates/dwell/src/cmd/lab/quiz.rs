@@ -47,7 +47,10 @@ pub(super) fn quiz(args: &LabArgs, keeper: &mut ResultStore) -> anyhow::Result<u
         _ => None,
     };
     let seed = args.seed.unwrap_or_else(|| (monotonic_ns() ^ unix_s().rotate_left(32)) % 10_000);
-    let (pair, aim_ns) = drawn(seed).context("no program of the lab can be run here")?;
+    let Drawn { pair, aim_ns, instead_of } =
+        drawn(seed, missing).context("no program of the lab can be run here")?;
+    let other = format!("seed {seed} has another program for those who can run it; here");
+    let instead = instead_of.map(|why| format!("{other} {why}\n"));
     // Opening waits for the reader of a pipe: a signal ends that.
     let outputs = Outputs::open(&args.outputs.forms, args.outputs.page(), None, &[])?;
     let mut signals = Signals::take_over().context("cannot handle signals")?;
@@ -63,7 +66,8 @@ pub(super) fn quiz(args: &LabArgs, keeper: &mut ResultStore) -> anyhow::Result<u
     let held = bench.hold_with(pair, &asked, Some(&String::new), &mut |result| {
         line.put(String::new);
         if !args.outputs.quiet {
-            output::to_stdout(page(&hidden(result, pair)?, seed, &causes, shown))?;
+            let instead = instead.as_deref().unwrap_or_default();
+            output::to_stdout(page(&hidden(result, pair)?, seed, instead, &causes, shown))?;
         }
         if answer.is_none() {
             answer = asked_for(&causes, &stop)?;
@@ -74,7 +78,7 @@ pub(super) fn quiz(args: &LabArgs, keeper: &mut ResultStore) -> anyhow::Result<u
     drop(line);
     let ended_by = stop.status();
     // Writing may wait: for the reader of a pipe, for a disk.
-    drop(signals);
+    signals.outlast_one();
     let (held, answer) = match (held?, answer) {
         (Some(PairRun { sitting, ended_early: None, .. }), Some(answer)) => (sitting, answer),
         _ => return Ok(ended_by.unwrap_or(0)),
@@ -105,15 +109,32 @@ fn named(text: &str, causes: &[&str]) -> Result<String, String> {
     })
 }
 
-/// The pair of a seed, among the pairs that can be run here, and how long its slow program is to
-/// run.
-fn drawn(seed: u64) -> Option<(&'static Pair, f64)> {
-    let can: Vec<_> =
-        pairs::ALL.iter().copied().filter(|pair| pair.cause.is_some() && missing(pair).is_none()).collect();
+/// What a seed has for this user.
+struct Drawn {
+    pair: &'static Pair,
+    /// How long its slow program is to run.
+    aim_ns: f64,
+    /// Why the program that the seed has for others cannot be run.
+    instead_of: Option<String>,
+}
+
+/// The first pair of a seed that can be run here: of two users of a seed both have the same one, if
+/// both can run it.
+fn drawn(seed: u64, missing: impl Fn(&Pair) -> Option<String>) -> Option<Drawn> {
+    let mut left: Vec<&'static Pair> =
+        pairs::ALL.iter().copied().filter(|pair| pair.cause.is_some()).collect();
     let mut random = Random::new(seed);
-    let (of, part) = (random.uniform(), random.uniform());
-    let pair = can.get(((of * can.len() as f64) as usize).min(can.len().checked_sub(1)?))?;
-    Some((pair, LEAST_NS * (MOST_NS / LEAST_NS).powf(part)))
+    let aim_ns = LEAST_NS * (MOST_NS / LEAST_NS).powf(random.uniform());
+    let mut instead_of = None;
+    while !left.is_empty() {
+        let at = (random.uniform() * left.len() as f64) as usize;
+        let pair = left.swap_remove(at.min(left.len() - 1));
+        match missing(pair) {
+            None => return Some(Drawn { pair, aim_ns, instead_of }),
+            Some(why) => instead_of = instead_of.or(Some(why)),
+        }
+    }
+    None
 }
 
 /// The size at which the slow program runs about as long here, between the least at which its cause
@@ -148,7 +169,7 @@ fn hidden(result: &RunResult, pair: &Pair) -> anyhow::Result<RunResult> {
 }
 
 /// What is shown of it, and what is asked.
-fn page(hidden: &RunResult, seed: u64, causes: &[&str], look: Look) -> String {
+fn page(hidden: &RunResult, seed: u64, instead: &str, causes: &[&str], look: Look) -> String {
     let listed = |(at, cause): (usize, &&str)| {
         let end = if (at + 1) % ABREAST == 0 || at + 1 == causes.len() { "\n" } else { "" };
         format!("{:3} {cause:20}{end}", at + 1)
@@ -161,7 +182,7 @@ fn page(hidden: &RunResult, seed: u64, causes: &[&str], look: Look) -> String {
         }
     };
     format!(
-        "{}{lacks}\nquiz {seed}: which cause does this program have, and what does its removal save?\n{list}",
+        "{}{lacks}\n{instead}quiz {seed}: which cause does this program have, and what does its removal save?\n{list}",
         report::unexplained(&hidden.run, &hidden.diagnosis, look),
     )
 }
@@ -202,15 +223,31 @@ fn line<T>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pairs::Need;
 
     #[test]
     fn a_seed_draws_the_same_program_again_and_others_draw_others() {
-        let all: Vec<_> = (0..200).filter_map(drawn).map(|(pair, aim)| (pair.name, aim)).collect();
-        let again: Vec<_> = (0..200).filter_map(drawn).map(|(pair, aim)| (pair.name, aim)).collect();
+        let of = |seed| drawn(seed, |_| None).map(|drawn| (drawn.pair.name, drawn.aim_ns));
+        let all: Vec<_> = (0..200).filter_map(of).collect();
+        let again: Vec<_> = (0..200).filter_map(of).collect();
         assert_eq!(all, again);
         let names: BTreeSet<_> = all.iter().map(|(name, _)| name).collect();
         assert!(all.len() == 200 && names.len() > 15, "{names:?}");
         assert!(all.iter().all(|(_, aim)| (LEAST_NS..=MOST_NS).contains(aim)));
+    }
+
+    #[test]
+    fn who_can_run_fewer_programs_has_the_same_one_where_he_can_run_it() {
+        let needs_root = |pair: &Pair| pair.needs.contains(&Need::Root).then(|| "it needs root".to_owned());
+        let mut others = 0;
+        for seed in 0..200 {
+            let (root, user) = (drawn(seed, |_| None).unwrap(), drawn(seed, needs_root).unwrap());
+            let cannot = needs_root(root.pair).is_some();
+            assert_eq!(root.pair.name != user.pair.name, cannot, "{seed}");
+            assert_eq!((user.instead_of.is_some(), user.aim_ns), (cannot, root.aim_ns), "{seed}");
+            others += u32::from(cannot);
+        }
+        assert!(others > 0 && drawn(7, |_| Some(String::new())).is_none());
     }
 
     #[test]

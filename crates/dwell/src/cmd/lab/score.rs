@@ -50,7 +50,7 @@ pub(super) fn score(args: &LabArgs, keeper: &mut ResultStore) -> anyhow::Result<
     drop(line);
     let ended_by = stop.status();
     // Writing may wait: for the reader of a pipe, for a disk.
-    drop(signals);
+    signals.outlast_one();
     score.total = analyse::lab::total(&score.rows);
     let failed = outputs.write(&score, &args.outputs.look).complain();
     keeper.offer(&score, None);

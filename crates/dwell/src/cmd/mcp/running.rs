@@ -76,6 +76,8 @@ pub(super) struct Running {
     page_in_file: bool,
     has_json: bool,
     shows_output: bool,
+    /// The time that the program has, which dwell sees to.
+    limit: Option<Duration>,
     output: Stream,
     errors: Stream,
     pub(super) begun: Instant,
@@ -102,7 +104,7 @@ impl Running {
             fs::set_permissions(directory.path(), Permissions::from_mode(0o711))?;
         }
         let mut command = command(job, directory.path(), store)?;
-        let mut child = command.spawn().context("cannot start dwell")?;
+        let mut child = sys::signals::as_before(&mut command).spawn().context("cannot start dwell")?;
         let begun = Instant::now();
         Ok(Self {
             output: Stream::of(child.stdout.take().map(OwnedFd::from), !job.records),
@@ -112,6 +114,7 @@ impl Running {
             page_in_file: job.records,
             has_json: job.json,
             shows_output: job.records && job.output,
+            limit: job.limit,
             begun,
             until: job.stop_after.map(|after| begun + after),
             asked: None,
@@ -180,6 +183,7 @@ impl Running {
         let failed = if self.has_json { json.is_none() } else { !status.success() };
         let id = String::from_utf8_lossy(&read(ID, 64)).lines().next().map(str::to_owned);
         let mut notes = Vec::new();
+        notes.extend(self.limit.zip(json.as_ref()).and_then(|(limit, run)| stopped(limit, run)));
         if self.timed_out {
             let after = report::units::duration(self.begun.elapsed().as_nanos() as u64);
             notes.push(format!(
@@ -203,6 +207,23 @@ impl Running {
             errors: Some(captured(&mut self.errors)),
         })
     }
+}
+
+/// What became of a program that reached its limit of time, by its result; none for one that ended
+/// before.
+fn stopped(limit: Duration, run: &Value) -> Option<String> {
+    let wall_ns = run["wall_ns"].as_u64()?;
+    if u128::from(wall_ns) < limit.as_nanos() {
+        return None;
+    }
+    let seconds = limit.as_secs();
+    let killed =
+        if run["exit"]["signal"] == 9 { "; it did not end by that, so SIGKILL followed" } else { "" };
+    let wall = report::units::duration_precise(wall_ns);
+    Some(format!(
+        "Its limit is {seconds} s (stop_after_s): then it was sent SIGINT, as by Ctrl-C{killed}. The page is \
+         about the {wall} until its end."
+    ))
 }
 
 impl Drop for Running {

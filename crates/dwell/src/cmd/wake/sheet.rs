@@ -63,7 +63,7 @@ pub(super) fn sheet(args: &WakeArgs, keeper: &mut ResultStore) -> anyhow::Result
     sheet.results.extend(cut_short);
     let result = SheetResult { sheet, json };
     let ended_by = stop.status();
-    drop(signals);
+    signals.outlast_one();
     let outcome = outputs.write(&result, &args.outputs.look);
     let failed = outcome.complain();
     if done == result.sheet.cases.len() {

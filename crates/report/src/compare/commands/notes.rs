@@ -7,10 +7,10 @@ use crate::compare::why;
 use crate::paint::{GAP, Ink, Line, paragraphs};
 use crate::units;
 use model::Seen;
-use model::compare::commands::{CommandChange, Comparison, EstimateInterval};
+use model::compare::commands::{CommandChange, Comparison, EstimateInterval, PREDICTS_NOTHING};
 use model::timing::Figure;
 
-/// Where the differences lie, and whether savings came that were predicted.
+/// Where the differences lie.
 pub(super) fn why(comparison: &Comparison, look: Look) -> Vec<Vec<Line>> {
     comparison.comparisons.iter().flat_map(|change| of_change(comparison, change, look)).collect()
 }
@@ -28,9 +28,6 @@ fn of_change(comparison: &Comparison, change: &CommandChange, look: Look) -> Vec
         let text = format!("{letter} against A, called B here");
         parts.insert(0, Line::new(look).add(Ink::Bold, &lead).add(Ink::Plain, &text).wrap(GAP));
     }
-    if !change.predicted.is_empty() {
-        parts.push(why::prediction_lines(&Seen::Value(change.predicted.clone()), look));
-    }
     parts
 }
 
@@ -47,7 +44,8 @@ pub(super) fn lines(comparison: &Comparison, look: Look) -> Vec<Line> {
     let sitting = "one sitting: other directories, addresses and temperatures may change the ratio by more than \
                    its interval; dwell diff of several --json files shows by how much";
     lines.push(said("limits: ", sitting, look));
-    lines.extend(comparison.limits.iter().map(|limit| said("limits: ", limit, look)));
+    let here = comparison.limits.iter().filter(|limit| *limit != PREDICTS_NOTHING);
+    lines.extend(here.map(|limit| said("limits: ", limit, look)));
     lines.concat()
 }
 

@@ -1,6 +1,7 @@
-//! What came out, in a sentence for each command.
+//! What came out, in a sentence for each command, and whether it is what was predicted.
 
 use super::figures::{amount, difference, letters, range, ratio_interval, times, values};
+use super::predicted;
 use crate::Look;
 use crate::compare::parts::ink;
 use crate::paint::{GAP, Ink, Line};
@@ -16,9 +17,12 @@ pub(super) fn lines(comparison: &Comparison, look: Look) -> Vec<Line> {
     let mut lines = match comparison.comparisons.is_empty() {
         true => alone(comparison, look),
         false => {
-            comparison.comparisons.iter().flat_map(|change| sentence(comparison, change, look)).collect()
+            let said =
+                |change| [sentence(comparison, change, look), predicted::lines(comparison, change, look)];
+            comparison.comparisons.iter().flat_map(said).flatten().collect()
         }
     };
+    lines.extend(predicted::nothing(comparison, look));
     let early = match comparison.ended {
         CompareEnd::Signal => "a signal ended the comparison early: this is the result so far",
         CompareEnd::Failed => {

@@ -20,7 +20,9 @@ pub(crate) struct Job {
     pub(crate) records: bool,
     /// Whether what the program writes to its standard output is given back.
     pub(crate) output: bool,
-    /// When it is ended, as by Ctrl-C.
+    /// The time that the program has, counted from its start by the dwell that runs it.
+    pub(crate) limit: Option<Duration>,
+    /// When all of it is ended, as by Ctrl-C.
     pub(crate) stop_after: Option<Duration>,
 }
 

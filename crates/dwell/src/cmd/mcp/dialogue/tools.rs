@@ -16,6 +16,8 @@ const LOOK: [&str; 2] = ["--width=100", "--color=never"];
 /// The longest measurement, and the longest of a program unless it is asked for another.
 const LONGEST_S: u64 = 3600;
 const RUN_S: u64 = 300;
+/// What comes before and after a program whose own time is limited: instruments, its end, the page.
+const AROUND: Duration = Duration::from_secs(60);
 const WINDOW_S: u64 = 10;
 /// The most commands that are compared, pairs of runs, edits, and results in a list; and how many
 /// of these by default.
@@ -58,7 +60,7 @@ pub(crate) const ALL: [Tool; 7] = [
                 "verbose": flag("All tables, not only what fits a screen"),
                 "causes": flag("Also the causes that were looked for and ruled out, with their figures"),
                 "output": flag("Also the end of what the program wrote to standard output"),
-                "stop_after_s": number("Seconds after which the program is ended, as by Ctrl-C; the page has the time until then", LONGEST_S, Some(RUN_S)),
+                "stop_after_s": number("Seconds from its start after which the program is sent SIGINT, as by Ctrl-C, and SIGKILL if it goes on for 2 s; the page has the time until its end", LONGEST_S, Some(RUN_S)),
             });
             (properties, &["command"])
         },
@@ -296,16 +298,19 @@ struct RunArguments {
 fn run(arguments: Value) -> Result<Job, String> {
     let asked: RunArguments = typed(arguments)?;
     checked(&asked.command)?;
-    let stop_after = within("stop_after_s", asked.stop_after_s.unwrap_or(RUN_S), LONGEST_S)?;
+    let limit = within("stop_after_s", asked.stop_after_s.unwrap_or(RUN_S), LONGEST_S)?;
+    let mut options = look(&[(asked.verbose, "--verbose"), (asked.causes, "--causes")]);
+    options.push(format!("--stop-after={limit}"));
     Ok(Job {
         verb: "run",
-        options: look(&[(asked.verbose, "--verbose"), (asked.causes, "--causes")]),
+        options,
         words: asked.command.clone(),
         starts: vec![asked.command],
         json: true,
         records: true,
         output: asked.output,
-        stop_after: Some(Duration::from_secs(stop_after)),
+        limit: Some(Duration::from_secs(limit)),
+        stop_after: Some(Duration::from_secs(limit) + AROUND),
         ..Job::default()
     })
 }
