@@ -76,8 +76,8 @@ pub struct Requests {
     pub parts: Vec<RequestPart>,
     /// Slow requests from beginning to end, the slowest first.
     pub slowest: Vec<SlowRequest>,
-    /// Requests by what they ask for, those with most time in all first. Empty where none could be
-    /// read.
+    /// Requests by what they ask for, those with most slow ones first, then those with most time in
+    /// all. Empty where none could be read.
     #[serde(default)]
     pub kinds: Vec<RequestKind>,
     /// What makes them take long: first what slow ones have more, most first, then what typical

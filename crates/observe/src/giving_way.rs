@@ -27,7 +27,6 @@ impl GivingWay {
     /// After a read that began `late_ns` after it was to, and found `many` events or not.
     pub(crate) fn after(&mut self, late_ns: Ns, many: bool) {
         if many || late_ns > LATE_NS {
-            // The background ends first: it took the nice value as it was.
             self.background = None;
             if many && late_ns > LATE_NS && self.hurry.is_none() {
                 self.hurry = Some(RtBoost::begin());

@@ -286,6 +286,21 @@ mod tests {
     }
 
     #[test]
+    fn contention_saves_no_more_than_was_waited_where_switches_were_traced() {
+        let run = run(&[(State::User, 800 * MS), (State::Runqueue, 200 * MS)]);
+        let profile = model::Profile::default();
+        let more = measured(&[(BY_OTHERS, true, 0.6), ("b", true, 0.6)]);
+        let of = |tier| {
+            let evidence = Evidence { measured: &more, ..Evidence::of(tier, &run, &profile) };
+            let finding = ranked(&evidence, vec![saving(BY_OTHERS, 100 * MS, 200 * MS)]).0.remove(0);
+            let saving = finding.saving.value().expect("it is known");
+            (saving.ns.hi, saving.expected_ns())
+        };
+        assert_eq!(of(Tier::Bpf), (200 * MS, 200 * MS));
+        assert!(of(Tier::Perf).0 > 200 * MS, "not all waits are seen");
+    }
+
+    #[test]
     fn an_interval_is_what_measured_changes_took_beside_what_the_run_allows() {
         let run = run(&[(State::User, 800 * MS), (State::Kernel, 200 * MS)]);
         let profile = model::Profile::default();

@@ -202,7 +202,8 @@ pub struct LineDifference {
 pub struct WaitDifference {
     /// Which wait state.
     pub reason: State,
-    /// Where in the kernel it blocked: the call's name, empty for a fault.
+    /// Where in the kernel it blocked: the call's name, empty for a fault, `not seen` where it was
+    /// not observed.
     pub call: WaitCall,
     /// What was waited for.
     pub on: WaitTarget,

@@ -99,8 +99,8 @@ fn row(group: &[Wait], groups: &[Vec<Wait>], with_code: bool) -> Vec<(Ink, Strin
     let wait = group[0];
     let call = match &wait.call {
         WaitCall::Syscall(name) => name.to_string(),
-        _ if wait.reason == State::Unexplained => "?".to_owned(),
-        WaitCall::Fault | WaitCall::Unseen => "(page fault)".to_owned(),
+        WaitCall::Fault if wait.reason != State::Unexplained => "(page fault)".to_owned(),
+        WaitCall::Fault | WaitCall::Unseen => "?".to_owned(),
     };
     let on = format!("{}{}", target(group), whose(group, groups));
     // The quantiles of several rows do not give those of all their waits.

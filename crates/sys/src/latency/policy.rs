@@ -89,9 +89,9 @@ impl RtBoost {
     /// The highest priority of ordinary threads: setpriority(2).
     const HIGHEST: i32 = -20;
 
-    /// From now on. An ordinary user stays as nice as before.
+    /// From now on. An ordinary user stays as nice as before, and who runs so already as he does.
     pub fn begin() -> Self {
-        let before = getpriority_process(None).ok();
+        let before = getpriority_process(None).ok().filter(|nice| *nice > Self::HIGHEST);
         Self { before: before.filter(|_| setpriority_process(None, Self::HIGHEST).is_ok()) }
     }
 }

@@ -54,6 +54,8 @@ pub(super) static CAUSE: Cause = Cause {
 
 /// Connections beyond those that were open at once.
 const AGAIN_MIN: u64 = 10;
+/// The unit of CPU time in `/proc/PID/stat`: proc(5).
+const TICK_NS: Ns = 10_000_000;
 /// Services that begin with TLS.
 const TLS: &[&str] = &["https", "imaps", "pop3s", "ldaps", "domain-tls"];
 /// Waits for answers, with as many packets as connections take that are opened for each: of the two
@@ -157,13 +159,13 @@ fn tls_by_ladder(evidence: &Evidence<'_>, of: &ConnectionRow) -> Option<Sentence
     ))
 }
 
-/// The CPU time of a peer on this host, which makes ready for a connection in no more than that:
-/// where it asks nobody first, and answers one question on each. One with a dialogue may start a
-/// process for it, whose CPU time ends with it.
+/// The CPU time of a peer on this host that answers one question on each connection: it makes ready
+/// for one in no more than that, and what it waits for is for its answer. One with a dialogue may
+/// start a process for it, whose CPU time ends with it. The kernel tells it in ticks.
 fn peer_cpu_ns(of: &ConnectionRow) -> Option<Ns> {
     let meanwhile = of.process.as_ref()?.meanwhile?;
     let asks_once = of.dialogue.as_ref().is_some_and(|dialogue| dialogue.turns_max <= 1);
-    asks_once.then_some(meanwhile.cpu_ns)
+    asks_once.then_some(meanwhile.cpu_ns + TICK_NS)
 }
 
 /// What the waits until connections could be used have, and what they save. In the first turn the

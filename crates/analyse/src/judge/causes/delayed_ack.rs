@@ -17,7 +17,7 @@ use model::recording::Tier;
 use model::run::WaitRow;
 use model::sentence::Piece::{Bytes, Count, Name, Ns as Time, Number};
 use model::wait::WaitTarget;
-use model::{Ns, Probe, State, say};
+use model::{Ns, Probe, Seen, Sentence, State, say};
 use std::ops::RangeInclusive;
 
 pub(super) static CAUSE: Cause = Cause {
@@ -38,7 +38,8 @@ pub(super) static CAUSE: Cause = Cause {
                little later. Of a server the wait is from the last write of an answer until the \
                client asks again.",
         else_it_could_be: "The server itself may take 40 or 200 ms for each request that comes in \
-                           two parts. A client may pause for that long after each answer.",
+                           two parts. Of a server, its clients may pause for that long after each \
+                           answer.",
         change: "Write a request or an answer with one call (`writev`, a buffer), or set \
                  `TCP_NODELAY` on the socket.",
         part: "Counted, since each such wait was seen: these waits are saved, less a round trip \
@@ -47,7 +48,8 @@ pub(super) static CAUSE: Cause = Cause {
                the low end leaves it out. The high end includes all waits after two writes, each \
                for no longer than the delay. This covers cases in which either side waits for a \
                CPU: the answer comes later, or part of the delay is over before the wait begins. \
-               If there are many of these waits, the saving is bounded, not counted.",
+               If there are many of these waits, the saving is bounded, not counted. Of a server \
+               whose clients are no part of the program it is not known: they wait.",
         assumes: "The other side acknowledges at once what it need not answer, and answers as fast \
                   as before.",
     },
@@ -99,6 +101,10 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
 
 /// None where these waits are less than 1 % of the run.
 fn finding(evidence: &Evidence<'_>, row: usize, of: &ConnectionRow, found: &DelayedAck) -> Option<Finding> {
+    let served = peers::is_served(of);
+    if served && !peers::has_clients(evidence, of) {
+        return served_to_others(evidence, row, of, found);
+    }
     let goes = peers::goes(evidence, of)?;
     let round_trips_ns = of.round_trip_ns_min.unwrap_or(0) * found.waits;
     let certain_ns = found.total_ns.saturating_sub(round_trips_ns);
@@ -106,15 +112,7 @@ fn finding(evidence: &Evidence<'_>, row: usize, of: &ConnectionRow, found: &Dela
     let other_waits = found.of_waits.saturating_sub(found.waits);
     let others_ns = found.other_ns.saturating_sub(of.round_trip_ns_min.unwrap_or(0) * other_waits);
     let most_ns = certain_ns + others_ns;
-    let served = peers::is_served(of);
-    let part = match served && evidence.run.window.is_some() {
-        true => ALL,
-        false => (peers::part(evidence, of, least_ns), peers::part(evidence, of, most_ns)),
-    };
-    let which = match served {
-        true => say!("answers from ", Name(of.local.clone())),
-        false => say!("requests to ").and(peers::name(of)),
-    };
+    let part = (peers::part(evidence, of, least_ns), peers::part(evidence, of, most_ns));
     let change = match served {
         true => say!("write each answer with one call, or set TCP_NODELAY"),
         false => say!("write each request with one call, or set TCP_NODELAY"),
@@ -122,12 +120,15 @@ fn finding(evidence: &Evidence<'_>, row: usize, of: &ConnectionRow, found: &Dela
     Some(Finding {
         cause: CAUSE.name.clone(),
         place: RowRef::Connection(row),
-        what: which.and(say!(" wait for delayed acknowledgements: ")).and(match served {
-            true => {
-                say!(Time(found.total_ns / found.waits.max(1)), " each, ", Count(found.waits, "time".into()))
-            }
-            false => say!(Time(found.total_ns), " in ", Count(found.waits, "wait".into())),
-        }),
+        what: match served {
+            true => answers(of, found),
+            false => say!("requests to ").and(peers::name(of)).and(say!(
+                " wait for delayed acknowledgements: ",
+                Time(found.total_ns),
+                " in ",
+                Count(found.waits, "wait".into())
+            )),
+        },
         change,
         share_ns: on_path(evidence, State::Network, found.total_ns),
         saving: evidence.together(
@@ -135,16 +136,7 @@ fn finding(evidence: &Evidence<'_>, row: usize, of: &ConnectionRow, found: &Dela
             evidence.saving(&Removal::Wall(writes(evidence, found.waits)), ALL, SavingBasis::Counted),
         ),
         evidence: vec![match served {
-            true => say!(
-                "after ",
-                Number(found.waits),
-                " of ",
-                Count(found.of_waits, "answer".into()),
-                " of several writes (",
-                Bytes(found.write_bytes_mean),
-                " each) the client asked again after about ",
-                Time(found.total_ns / found.waits.max(1))
-            ),
+            true => asked_again(found, found.total_ns / found.waits.max(1)),
             false => say!(
                 Number(found.waits),
                 " of ",
@@ -160,6 +152,55 @@ fn finding(evidence: &Evidence<'_>, row: usize, of: &ConnectionRow, found: &Dela
         explains: Vec::new(),
         belief: None,
     })
+}
+
+/// The same of a service whose clients are not of the tree: they wait, and nobody here does.
+fn served_to_others(
+    evidence: &Evidence<'_>,
+    row: usize,
+    of: &ConnectionRow,
+    found: &DelayedAck,
+) -> Option<Finding> {
+    let each_ns = found.total_ns / found.waits.max(1);
+    let share_ns = Interval { lo: 0, hi: found.total_ns.min(evidence.run.whole_ns()) };
+    Some(Finding {
+        cause: CAUSE.name.clone(),
+        place: RowRef::Connection(row),
+        what: answers(of, found),
+        change: say!("write each answer with one call, or set TCP_NODELAY"),
+        share_ns,
+        saving: Seen::unseen("its clients wait, and they are no part of this program"),
+        evidence: vec![asked_again(found, each_ns)],
+        assumes: vec![say!("the clients do not pause for that long themselves")],
+        verify: vec![say!("dwell run … of a client, before and after")],
+        explains: Vec::new(),
+        belief: None,
+    })
+}
+
+/// `answers from 127.0.0.1:8080 wait for delayed acknowledgements: 43 ms each, 449 times`.
+fn answers(of: &ConnectionRow, found: &DelayedAck) -> Sentence {
+    say!(
+        "answers from ",
+        Name(of.local.clone()),
+        " wait for delayed acknowledgements: ",
+        Time(found.total_ns / found.waits.max(1)),
+        " each, ",
+        Count(found.waits, "time".into())
+    )
+}
+
+fn asked_again(found: &DelayedAck, each_ns: Ns) -> Sentence {
+    say!(
+        "after ",
+        Number(found.waits),
+        " of ",
+        Count(found.of_waits, "answer".into()),
+        " of several writes (",
+        Bytes(found.write_bytes_mean),
+        " each) the client asked again after about ",
+        Time(each_ns)
+    )
 }
 
 /// What a write for each wait takes on a CPU, at most.
@@ -255,6 +296,7 @@ impl Delayed {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::judge::samples;
     use model::Tid;
     use model::network::ConnectionOrigin;
     use model::recording::SocketEnds;
@@ -301,6 +343,34 @@ pub(crate) mod tests {
     fn of_a_wait_of_another_length_a_delay_is_a_part() {
         let of = [20 * MS, 60 * MS, 190 * MS, 300 * MS].map(delay_within);
         assert_eq!(of, [20 * MS, 48 * MS, 48 * MS, 215 * MS]);
+    }
+
+    #[test]
+    fn who_waits_for_a_servers_answers_may_be_no_part_of_the_program() {
+        let delayed_ack = looks(2, 41 * MS, |_| ());
+        let asks = samples::connection("192.0.2.2:80");
+        let served = ConnectionRow {
+            began: ConnectionOrigin::Accepted,
+            local: "192.0.2.2:80".into(),
+            remote: "192.0.2.1".into(),
+            delayed_ack,
+            ..asks.clone()
+        };
+        let end = WaitTarget::Tcp(model::network::Endpoint::read("192.0.2.2:80").expect("an end"));
+        let mut run = samples::run(&[(State::Network, 400 * MS)]);
+        run.waits = vec![samples::wait(State::Network, end, &[samples::waiting(1, 400 * MS)])];
+        run.waits[0].path_ns = 400 * MS;
+        let mut saving = |rows| {
+            run.tables.connections = Seen::Value(rows);
+            let diagnosis = samples::judged(&run, &Seen::Absent);
+            let finding = samples::found(&diagnosis, "delayed-ack").expect("it is there");
+            let what: String = format!("{:?}", finding.what);
+            assert!(what.contains("answers from") && what.contains("41000000"), "{what}");
+            finding.saving.value().map(|saving| saving.structure().hi)
+        };
+        assert_eq!(saving(vec![served.clone()]), None);
+        let asks = ConnectionRow { waited_ns: 400 * MS, ..asks };
+        assert!(saving(vec![served, asks]).is_some_and(|hi| hi <= 400 * MS && hi > 300 * MS));
     }
 
     #[test]

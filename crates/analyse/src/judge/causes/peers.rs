@@ -77,14 +77,15 @@ fn target(row: &ConnectionRow) -> Option<WaitTarget> {
     [&row.remote, &row.local].into_iter().find_map(|end| Endpoint::read(end)).map(WaitTarget::Tcp)
 }
 
+/// Whether threads of the tree ask this service of it.
+pub(super) fn has_clients(evidence: &Evidence<'_>, row: &ConnectionRow) -> bool {
+    let rows = evidence.run.tables.connections.value().map_or(&[][..], Vec::as_slice);
+    rows.iter().any(|other| asks(other) && target(other) == target(row))
+}
+
 /// The waits for the service, all of them; none where they are less than 1 % of the run.
 pub(super) fn goes(evidence: &Evidence<'_>, row: &ConnectionRow) -> Option<Removal> {
     if evidence.run.window.is_some() {
-        // No thread of a service waits for what it has sent: its clients do.
-        let served_ns = row.delayed_ack.as_ref().filter(|_| is_served(row)).map(|of| of.total_ns);
-        if let Some(ns) = served_ns {
-            return Some(Removal::Account(Interval { lo: 0, hi: ns }, Kind::Waiting));
-        }
         return Some(Removal::Account(Interval { lo: row.waited_ns, hi: row.waited_ns }, Kind::Waiting));
     }
     let target = target(row)?;
@@ -99,7 +100,7 @@ pub(super) fn goes(evidence: &Evidence<'_>, row: &ConnectionRow) -> Option<Remov
 }
 
 /// The part of these waits that so much time is. A server of the tree waits as well, for requests:
-/// that time is not the service's. Of what its answers take, the waits are those of its clients.
+/// that time is not the service's. What its answers take are waits of its clients.
 pub(super) fn part(evidence: &Evidence<'_>, row: &ConnectionRow, ns: Ns) -> f64 {
     let rows = evidence.run.tables.connections.value().map_or(&[][..], Vec::as_slice);
     let side = |other: &ConnectionRow| if is_served(row) { asks(other) } else { other.remote == row.remote };

@@ -25,10 +25,11 @@ pub(super) static CAUSE: Cause = Cause {
               for a page. With a buffer of 64 KiB one call does the work of thousands.",
         rule: "There are calls that move less than 1 KiB, 100 or more beyond those that a buffer \
                of 64 KiB needs. The reason: copying 1 KiB takes a tenth of what entering and \
-               leaving the kernel does. Three kinds of calls do not count: two reads (the bytes \
+               leaving the kernel does. Four kinds of calls do not count: two reads (the bytes \
                and the end) and one write for each file that is opened; calls that waited for what \
-               another program gives or takes; and as many writes as there were waits to read \
-               something, since each of them may have asked for it. A read that would block \
+               another program gives or takes; reads of timers and eventfds, late ones too; and as \
+               many writes as there were waits to read something, since each of them may have \
+               asked for it. A read that would block \
                (`EAGAIN`) is such a wait, whatever its thread does until there is something: what \
                comes then could not have been read together with the piece before.",
         else_it_could_be: "The calls may be questions and answers on a pipe or a socket, where \
@@ -134,8 +135,10 @@ fn waited_for(evidence: &Evidence<'_>, row: &CallRow) -> u64 {
     };
     // One that is late does not wait for its timer, and has one piece all the same.
     let counters = [TargetKind::Timer, TargetKind::EventFd];
-    let of_counter = waits.clone().any(|wait| !written && counters.contains(&wait.on.kind()));
-    let of_eight = if of_counter { calls_of(row, 8) } else { 0 };
+    let on_counter = waits.clone().filter(|wait| !written && counters.contains(&wait.on.kind()));
+    let on_counter: u64 = on_counter.map(|wait| wait.calls).sum();
+    // Not where it reads small records, and a counter now and then.
+    let of_eight = Some(calls_of(row, 8)).filter(|calls| on_counter * 2 >= *calls).unwrap_or(0);
     waits.map(|wait| wait.calls).sum::<u64>().max(would_block).max(of_eight)
 }
 
@@ -265,6 +268,8 @@ mod tests {
         assert!(is_found(&run));
         run.waits = vec![row(WaitTarget::Timer(Seen::Absent))];
         assert!(!is_found(&run));
+        run.waits[0].calls = 400;
+        assert!(is_found(&run), "most of them are of something else");
     }
 
     #[test]

@@ -62,9 +62,11 @@ pub(in super::super) fn lines(run: &Run, diagnosis: &Diagnosis, look: Look, most
     let shown = said.len() - shown;
     let mut more = coverage.notes.len().saturating_sub(shown);
     if said.len() + usize::from(more > 0) > most {
-        let keep = most.saturating_sub(1);
+        // What makes the figures doubtful stands before how much more there is.
+        let keep = most.saturating_sub(1).max(1).min(said.len());
         more += said.len() - keep;
         said.truncate(keep);
+        more *= usize::from(keep < most);
     }
     if more > 0 {
         let note = if said.is_empty() { "note" } else { "more note" };
