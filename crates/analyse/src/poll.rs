@@ -28,6 +28,7 @@ mod watch;
 mod window;
 
 use crate::names::Names;
+pub(crate) use mix::TICK_NS;
 use mix::UserShare;
 use model::recording::{Header, Tier, Trailer};
 use model::{Event, Ns};

@@ -149,7 +149,8 @@ pub struct Dialogue {
 /// the other).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DelayedAck {
-    /// Waits of that length.
+    /// Waits of that length. Of connections whose this end is the service also the times from the
+    /// last write of an answer until the client asked again.
     pub waits: u64,
     /// Waits that followed more than one write, of any length.
     pub of_waits: u64,

@@ -11,16 +11,13 @@
 use super::causes::Cause;
 use super::evidence::{Evidence, WORTH_PART};
 use super::server;
-use crate::lab::OF_CODE;
+use crate::lab::{OF_CODE, OF_OTHERS};
 use model::coverage::Interval;
 use model::finding::{BaseRate, CauseName, Finding, Learnt, SavedTime, Saving, SavingBasis, Shared};
 use model::recording::Tier;
 use model::sentence::Piece::{Ns as Time, NsBetween};
 use model::{Ns, RuledOut, Seen, State, say};
 use std::cmp::Reverse;
-
-/// The cause of which the program changes nothing.
-const BY_OTHERS: &str = "cpu-contention";
 
 /// The findings in order, and those causes of which none is worth a change.
 pub(super) fn ranked(
@@ -56,7 +53,7 @@ pub(super) fn ranked(
 /// is or more. Own code is no answer, and nor is who has the CPUs.
 fn specific_first(mut findings: Vec<Finding>) -> Vec<Finding> {
     let counts_all = |of: &Finding| matches!(&*of.cause.id, "process-spawning" | "single-thread");
-    let names_none = |of: &Finding| counts_all(of) || matches!(&*of.cause.id, OF_CODE | BY_OTHERS);
+    let names_none = |of: &Finding| counts_all(of) || matches!(&*of.cause.id, OF_CODE | OF_OTHERS);
     for at in (0..findings.len()).rev().filter(|at| counts_all(&findings[*at])).collect::<Vec<_>>() {
         let half_of_it = |of: &Finding| !names_none(of) && saves(of).1 * 2 >= saves(&findings[at]).1;
         if let Some(behind) = findings[at..].iter().rposition(half_of_it) {
@@ -123,7 +120,7 @@ fn learn(evidence: &Evidence<'_>, finding: &mut Finding) {
         .filter(|_| server::port(evidence.run).is_none())
         .map(|structure| learnt(evidence, finding, structure));
     // Without switches not all of these waits are seen.
-    let by_others = finding.cause.id == BY_OTHERS && evidence.tier == Tier::Bpf;
+    let by_others = finding.cause.id == OF_OTHERS && evidence.tier == Tier::Bpf;
     if let (Some((mut ns, mut learnt)), Seen::Value(saving)) = (of_wall, &mut finding.saving) {
         if by_others {
             // Who has the CPUs instead does not make the program's own code shorter.
@@ -289,10 +286,10 @@ mod tests {
     fn contention_saves_no_more_than_was_waited_where_switches_were_traced() {
         let run = run(&[(State::User, 800 * MS), (State::Runqueue, 200 * MS)]);
         let profile = model::Profile::default();
-        let more = measured(&[(BY_OTHERS, true, 0.6), ("b", true, 0.6)]);
+        let more = measured(&[(OF_OTHERS, true, 0.6), ("b", true, 0.6)]);
         let of = |tier| {
             let evidence = Evidence { measured: &more, ..Evidence::of(tier, &run, &profile) };
-            let finding = ranked(&evidence, vec![saving(BY_OTHERS, 100 * MS, 200 * MS)]).0.remove(0);
+            let finding = ranked(&evidence, vec![saving(OF_OTHERS, 100 * MS, 200 * MS)]).0.remove(0);
             let saving = finding.saving.value().expect("it is known");
             (saving.ns.hi, saving.expected_ns())
         };

@@ -5,7 +5,7 @@ use model::recording::Rusage;
 use stats::{Proportion, wilson};
 
 /// Unit in which `/proc` gives user and kernel time: what is added at once is one sample.
-pub(super) const TICK_NS: Ns = 10_000_000;
+pub(crate) const TICK_NS: Ns = 10_000_000;
 /// With fewer samples than this a thread's mix of user and kernel time is taken from all threads'.
 const SAMPLES_MIN: u64 = 20;
 

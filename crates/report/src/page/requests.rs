@@ -36,11 +36,8 @@ pub(super) fn table(run: &Run, look: Look, rows: usize) -> Vec<Line> {
     let mut lines = summary(all, run, look);
     // On a screen with hardly any room the first says most.
     let is_short = rows <= 1 && !look.is_document();
-    let most = match is_short {
-        _ if look.is_document() => all.findings.len(),
-        true => 1,
-        false => FINDINGS,
-    };
+    let few = if is_short { 1 } else { FINDINGS };
+    let most = if look.is_document() { all.findings.len() } else { few };
     lines.extend(all.findings.iter().take(most).flat_map(|found| finding(found, all, look)));
     let mut parts: Vec<&RequestPart> = all.parts.iter().collect();
     let whole = |of: fn(&RequestPart) -> Ns| all.parts.iter().map(of).sum::<Ns>().max(1) as f64;

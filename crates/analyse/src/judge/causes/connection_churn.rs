@@ -7,6 +7,7 @@ use crate::judge::Evidence;
 use crate::judge::by_signs;
 use crate::judge::signs::{By, SeenSign, Sign};
 use crate::judge::traffic;
+use crate::poll::TICK_NS;
 use model::coverage::Interval;
 use model::finding::{CauseName, Finding, RowRef, Saving, SavingBasis};
 use model::network::ConnectionOrigin;
@@ -54,8 +55,6 @@ pub(super) static CAUSE: Cause = Cause {
 
 /// Connections beyond those that were open at once.
 const AGAIN_MIN: u64 = 10;
-/// The unit of CPU time in `/proc/PID/stat`: proc(5).
-const TICK_NS: Ns = 10_000_000;
 /// Services that begin with TLS.
 const TLS: &[&str] = &["https", "imaps", "pop3s", "ldaps", "domain-tls"];
 /// Waits for answers, with as many packets as connections take that are opened for each: of the two

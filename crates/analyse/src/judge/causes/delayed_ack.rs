@@ -10,7 +10,7 @@ use crate::judge::imposed;
 use crate::judge::predict::{ALL, Removal, on_path};
 use crate::judge::signs::{By, Sign};
 use model::coverage::Interval;
-use model::finding::{CauseName, Finding, RowRef, SavingBasis};
+use model::finding::{CauseName, Finding, RowRef, Saving, SavingBasis};
 use model::network::Connection;
 use model::peers::{ConnectionRow, DelayedAck};
 use model::recording::Tier;
@@ -102,9 +102,39 @@ fn check(evidence: &Evidence<'_>) -> Outcome {
 /// None where these waits are less than 1 % of the run.
 fn finding(evidence: &Evidence<'_>, row: usize, of: &ConnectionRow, found: &DelayedAck) -> Option<Finding> {
     let served = peers::is_served(of);
-    if served && !peers::has_clients(evidence, of) {
-        return served_to_others(evidence, row, of, found);
-    }
+    // Clients that are not of the tree wait, and nobody here does.
+    let (share_ns, saving, assumes, verify) = match served && !peers::has_clients(evidence, of) {
+        true => (
+            Interval { lo: 0, hi: found.total_ns.min(evidence.run.whole_ns()) },
+            Seen::unseen("its clients wait, and they are no part of this program"),
+            say!("the clients do not pause for that long themselves"),
+            say!("dwell run … of a client, before and after"),
+        ),
+        false => (
+            on_path(evidence, State::Network, found.total_ns),
+            saving(evidence, of, found)?,
+            say!("the other end acknowledges and answers as fast as before"),
+            say!("the next run has no such waits"),
+        ),
+    };
+    let (what, change, told) = if served { of_answers(of, found) } else { of_requests(of, found) };
+    Some(Finding {
+        cause: CAUSE.name.clone(),
+        place: RowRef::Connection(row),
+        what,
+        change,
+        share_ns,
+        saving,
+        evidence: vec![told],
+        assumes: vec![assumes],
+        verify: vec![verify],
+        explains: Vec::new(),
+        belief: None,
+    })
+}
+
+/// What threads of the tree no longer wait.
+fn saving(evidence: &Evidence<'_>, of: &ConnectionRow, found: &DelayedAck) -> Option<Seen<Saving>> {
     let goes = peers::goes(evidence, of)?;
     let round_trips_ns = of.round_trip_ns_min.unwrap_or(0) * found.waits;
     let certain_ns = found.total_ns.saturating_sub(round_trips_ns);
@@ -113,93 +143,57 @@ fn finding(evidence: &Evidence<'_>, row: usize, of: &ConnectionRow, found: &Dela
     let others_ns = found.other_ns.saturating_sub(of.round_trip_ns_min.unwrap_or(0) * other_waits);
     let most_ns = certain_ns + others_ns;
     let part = (peers::part(evidence, of, least_ns), peers::part(evidence, of, most_ns));
-    let change = match served {
-        true => say!("write each answer with one call, or set TCP_NODELAY"),
-        false => say!("write each request with one call, or set TCP_NODELAY"),
-    };
-    Some(Finding {
-        cause: CAUSE.name.clone(),
-        place: RowRef::Connection(row),
-        what: match served {
-            true => answers(of, found),
-            false => say!("requests to ").and(peers::name(of)).and(say!(
-                " wait for delayed acknowledgements: ",
-                Time(found.total_ns),
-                " in ",
-                Count(found.waits, "wait".into())
-            )),
-        },
-        change,
-        share_ns: on_path(evidence, State::Network, found.total_ns),
-        saving: evidence.together(
-            evidence.saving(&goes, part, SavingBasis::Counted),
-            evidence.saving(&Removal::Wall(writes(evidence, found.waits)), ALL, SavingBasis::Counted),
+    Some(evidence.together(
+        evidence.saving(&goes, part, SavingBasis::Counted),
+        evidence.saving(&Removal::Wall(writes(evidence, found.waits)), ALL, SavingBasis::Counted),
+    ))
+}
+
+/// The sentence of requests that threads of the tree write, what to change, and the figures.
+fn of_requests(of: &ConnectionRow, found: &DelayedAck) -> (Sentence, Sentence, Sentence) {
+    (
+        say!("requests to ").and(peers::name(of)).and(say!(
+            " wait for delayed acknowledgements: ",
+            Time(found.total_ns),
+            " in ",
+            Count(found.waits, "wait".into())
+        )),
+        say!("write each request with one call, or set TCP_NODELAY"),
+        say!(
+            Number(found.waits),
+            " of ",
+            Count(found.of_waits, "wait".into()),
+            " after back-to-back writes (",
+            Bytes(found.write_bytes_mean),
+            " each) lasted about ",
+            Time(found.total_ns / found.waits.max(1))
         ),
-        evidence: vec![match served {
-            true => asked_again(found, found.total_ns / found.waits.max(1)),
-            false => say!(
-                Number(found.waits),
-                " of ",
-                Count(found.of_waits, "wait".into()),
-                " after back-to-back writes (",
-                Bytes(found.write_bytes_mean),
-                " each) lasted about ",
-                Time(found.total_ns / found.waits.max(1))
-            ),
-        }],
-        assumes: vec![say!("the other end acknowledges and answers as fast as before")],
-        verify: vec![say!("the next run has no such waits")],
-        explains: Vec::new(),
-        belief: None,
-    })
-}
-
-/// The same of a service whose clients are not of the tree: they wait, and nobody here does.
-fn served_to_others(
-    evidence: &Evidence<'_>,
-    row: usize,
-    of: &ConnectionRow,
-    found: &DelayedAck,
-) -> Option<Finding> {
-    let each_ns = found.total_ns / found.waits.max(1);
-    let share_ns = Interval { lo: 0, hi: found.total_ns.min(evidence.run.whole_ns()) };
-    Some(Finding {
-        cause: CAUSE.name.clone(),
-        place: RowRef::Connection(row),
-        what: answers(of, found),
-        change: say!("write each answer with one call, or set TCP_NODELAY"),
-        share_ns,
-        saving: Seen::unseen("its clients wait, and they are no part of this program"),
-        evidence: vec![asked_again(found, each_ns)],
-        assumes: vec![say!("the clients do not pause for that long themselves")],
-        verify: vec![say!("dwell run … of a client, before and after")],
-        explains: Vec::new(),
-        belief: None,
-    })
-}
-
-/// `answers from 127.0.0.1:8080 wait for delayed acknowledgements: 43 ms each, 449 times`.
-fn answers(of: &ConnectionRow, found: &DelayedAck) -> Sentence {
-    say!(
-        "answers from ",
-        Name(of.local.clone()),
-        " wait for delayed acknowledgements: ",
-        Time(found.total_ns / found.waits.max(1)),
-        " each, ",
-        Count(found.waits, "time".into())
     )
 }
 
-fn asked_again(found: &DelayedAck, each_ns: Ns) -> Sentence {
-    say!(
-        "after ",
-        Number(found.waits),
-        " of ",
-        Count(found.of_waits, "answer".into()),
-        " of several writes (",
-        Bytes(found.write_bytes_mean),
-        " each) the client asked again after about ",
-        Time(each_ns)
+/// The same of answers: `answers from 127.0.0.1:8080 wait for …: 43 ms each, 449 times`.
+fn of_answers(of: &ConnectionRow, found: &DelayedAck) -> (Sentence, Sentence, Sentence) {
+    let each_ns = found.total_ns / found.waits.max(1);
+    (
+        say!(
+            "answers from ",
+            Name(of.local.clone()),
+            " wait for delayed acknowledgements: ",
+            Time(each_ns),
+            " each, ",
+            Count(found.waits, "time".into())
+        ),
+        say!("write each answer with one call, or set TCP_NODELAY"),
+        say!(
+            "after ",
+            Number(found.waits),
+            " of ",
+            Count(found.of_waits, "answer".into()),
+            " of several writes (",
+            Bytes(found.write_bytes_mean),
+            " each) the client asked again after about ",
+            Time(each_ns)
+        ),
     )
 }
 

@@ -66,9 +66,8 @@ pub(in super::super) fn lines(run: &Run, diagnosis: &Diagnosis, look: Look, most
         let keep = most.saturating_sub(1).max(1).min(said.len());
         more += said.len() - keep;
         said.truncate(keep);
-        more *= usize::from(keep < most);
     }
-    if more > 0 {
+    if more > 0 && said.len() < most {
         let note = if said.is_empty() { "note" } else { "more note" };
         said.push(format!("{} (-v)", counted(more as u64, note)));
     }
